@@ -1,0 +1,1 @@
+//! What the viewer reads: plane merging, normalisation and the file formats

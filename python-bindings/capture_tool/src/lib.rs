@@ -1,0 +1,1 @@
+//! The shared library that captures an unchanged program from start to exit

@@ -1,0 +1,1 @@
+//! A capture session: start, stop, post-process, write

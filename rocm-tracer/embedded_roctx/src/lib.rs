@@ -1,0 +1,1 @@
+//! An implementation of the ROCTX C API for machines without ROCm

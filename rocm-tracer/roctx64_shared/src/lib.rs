@@ -1,0 +1,1 @@
+//! libroctx64.so.4: the embedded ROCTX as a shared library

@@ -1,0 +1,1 @@
+//! The per-thread annotation stack that labels GPU work

@@ -1,0 +1,1 @@
+//! nvtx_utils on ROCTX: the annotation stack and a ROCTX range in one push

@@ -1,0 +1,1 @@
+//! The XSpace messages, plane names, builders and plane utilities
