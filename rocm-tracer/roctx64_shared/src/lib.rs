@@ -1,1 +1,3 @@
-//! libroctx64.so.4: the embedded ROCTX as a shared library
+//! `libroctx64.so.4`: the embedded ROCTX, for programs that load AMD's library by this name.
+
+embedded_roctx::export_roctx_c_api!();

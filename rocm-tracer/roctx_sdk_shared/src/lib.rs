@@ -1,1 +1,3 @@
-//! librocprofiler-sdk-roctx.so.1: the embedded ROCTX as a shared library
+//! `librocprofiler-sdk-roctx.so.1`: the embedded ROCTX, for programs that load AMD's library by this name.
+
+embedded_roctx::export_roctx_c_api!();
