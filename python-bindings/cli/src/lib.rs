@@ -1,0 +1,1 @@
+//! The `xprof-roctx` command
