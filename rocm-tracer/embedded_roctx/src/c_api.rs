@@ -5,8 +5,19 @@
 
 #![allow(non_snake_case)] // AMD's names
 
-use crate::hand_over::{control, core, name};
+use crate::hand_over::{CONTROL, CORE, NAME};
 use std::ffi::{c_char, c_int, c_void};
+
+/// Calls the function in a table's entry; an entry that somebody emptied does nothing, as 0.
+macro_rules! call {
+    ($table:ident . $entry:ident ($($argument:expr),*)) => {
+        match $table.$entry.get() {
+            Some(function) => function($($argument),*),
+            None => Default::default(),
+        }
+    };
+}
+pub(crate) use call;
 
 /// Version of the API spoken: that of AMD's `libroctx64.so.4`.
 pub const VERSION: (u32, u32, u32) = (4, 1, 0);
@@ -18,7 +29,7 @@ pub const VERSION: (u32, u32, u32) = (4, 1, 0);
 #[inline]
 pub unsafe extern "C" fn roctxMarkA(message: *const c_char) {
     // SAFETY: the caller's contract is that of the function called; so too in all below.
-    unsafe { core().mark.get()(message) }
+    unsafe { call!(CORE.mark(message)) }
 }
 
 /// Opens a range on this thread; returns the level before it (0 for the first).
@@ -28,7 +39,7 @@ pub unsafe extern "C" fn roctxMarkA(message: *const c_char) {
 #[inline]
 pub unsafe extern "C" fn roctxRangePushA(message: *const c_char) -> c_int {
     // SAFETY: as above.
-    unsafe { core().push.get()(message) }
+    unsafe { call!(CORE.push(message)) }
 }
 
 /// Closes this thread's innermost range; returns the level after it, or −1 if there is none.
@@ -38,7 +49,7 @@ pub unsafe extern "C" fn roctxRangePushA(message: *const c_char) -> c_int {
 #[inline]
 pub unsafe extern "C" fn roctxRangePop() -> c_int {
     // SAFETY: as above.
-    unsafe { core().pop.get()() }
+    unsafe { call!(CORE.pop()) }
 }
 
 /// Opens a range that any thread may close; returns its id, unique in the process, from 1.
@@ -48,7 +59,7 @@ pub unsafe extern "C" fn roctxRangePop() -> c_int {
 #[inline]
 pub unsafe extern "C" fn roctxRangeStartA(message: *const c_char) -> u64 {
     // SAFETY: as above.
-    unsafe { core().start.get()(message) }
+    unsafe { call!(CORE.start(message)) }
 }
 
 /// Closes the range of this id.
@@ -58,7 +69,7 @@ pub unsafe extern "C" fn roctxRangeStartA(message: *const c_char) -> u64 {
 #[inline]
 pub unsafe extern "C" fn roctxRangeStop(id: u64) {
     // SAFETY: as above.
-    unsafe { core().stop.get()(id) }
+    unsafe { call!(CORE.stop(id)) }
 }
 
 /// Writes the calling thread's id as the kernel knows it; returns 0, or −1 for a null pointer.
@@ -68,7 +79,7 @@ pub unsafe extern "C" fn roctxRangeStop(id: u64) {
 #[inline]
 pub unsafe extern "C" fn roctxGetThreadId(tid: *mut u64) -> c_int {
     // SAFETY: as above.
-    unsafe { core().get_thread_id.get()(tid) }
+    unsafe { call!(CORE.get_thread_id(tid)) }
 }
 
 /// Asks profilers to pause; returns 0.
@@ -78,7 +89,7 @@ pub unsafe extern "C" fn roctxGetThreadId(tid: *mut u64) -> c_int {
 #[inline]
 pub unsafe extern "C" fn roctxProfilerPause(tid: u64) -> c_int {
     // SAFETY: as above.
-    unsafe { control().pause.get()(tid) }
+    unsafe { call!(CONTROL.pause(tid)) }
 }
 
 /// Asks profilers to go on; returns 0.
@@ -88,7 +99,7 @@ pub unsafe extern "C" fn roctxProfilerPause(tid: u64) -> c_int {
 #[inline]
 pub unsafe extern "C" fn roctxProfilerResume(tid: u64) -> c_int {
     // SAFETY: as above.
-    unsafe { control().resume.get()(tid) }
+    unsafe { call!(CONTROL.resume(tid)) }
 }
 
 /// Names the calling thread; returns 0.
@@ -98,7 +109,7 @@ pub unsafe extern "C" fn roctxProfilerResume(tid: u64) -> c_int {
 #[inline]
 pub unsafe extern "C" fn roctxNameOsThread(label: *const c_char) -> c_int {
     // SAFETY: as above.
-    unsafe { name().os_thread.get()(label) }
+    unsafe { call!(NAME.os_thread(label)) }
 }
 
 /// Names an HSA agent; returns 0.
@@ -108,7 +119,7 @@ pub unsafe extern "C" fn roctxNameOsThread(label: *const c_char) -> c_int {
 #[inline]
 pub unsafe extern "C" fn roctxNameHsaAgent(label: *const c_char, agent: *const c_void) -> c_int {
     // SAFETY: as above.
-    unsafe { name().hsa_agent.get()(label, agent) }
+    unsafe { call!(NAME.hsa_agent(label, agent)) }
 }
 
 /// Names a HIP device by its ordinal; returns 0.
@@ -118,7 +129,7 @@ pub unsafe extern "C" fn roctxNameHsaAgent(label: *const c_char, agent: *const c
 #[inline]
 pub unsafe extern "C" fn roctxNameHipDevice(label: *const c_char, device: c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { name().hip_device.get()(label, device) }
+    unsafe { call!(NAME.hip_device(label, device)) }
 }
 
 /// Names a HIP stream; returns 0.
@@ -128,7 +139,7 @@ pub unsafe extern "C" fn roctxNameHipDevice(label: *const c_char, device: c_int)
 #[inline]
 pub unsafe extern "C" fn roctxNameHipStream(label: *const c_char, stream: *const c_void) -> c_int {
     // SAFETY: as above.
-    unsafe { name().hip_stream.get()(label, stream) }
+    unsafe { call!(NAME.hip_stream(label, stream)) }
 }
 
 /// Exports the ROCTX C API from the shared library in which it is invoked, with this crate's copy

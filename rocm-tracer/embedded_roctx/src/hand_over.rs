@@ -35,7 +35,7 @@ pub type TablesFn = unsafe extern "C" fn() -> *const TableSet;
 /// listen to a program that knows nothing of it.
 pub const TOOL_VARIABLE: &CStr = c"XPROF_ROCTX_TOOL";
 
-static CORE: CoreTable = CoreTable {
+pub(crate) static CORE: CoreTable = CoreTable {
     size: size_of::<CoreTable>() as u64,
     mark: Entry::new(first_mark as *const ()),
     push: Entry::new(first_push as *const ()),
@@ -45,13 +45,13 @@ static CORE: CoreTable = CoreTable {
     get_thread_id: Entry::new(first_get_thread_id as *const ()),
 };
 
-static CONTROL: ControlTable = ControlTable {
+pub(crate) static CONTROL: ControlTable = ControlTable {
     size: size_of::<ControlTable>() as u64,
     pause: Entry::new(first_pause as *const ()),
     resume: Entry::new(first_resume as *const ()),
 };
 
-static NAME: NameTable = NameTable {
+pub(crate) static NAME: NameTable = NameTable {
     size: size_of::<NameTable>() as u64,
     os_thread: Entry::new(first_name_thread as *const ()),
     hsa_agent: Entry::new(first_name_agent as *const ()),
@@ -66,21 +66,6 @@ static TABLES: TableSet = TableSet {
     name: &NAME,
 };
 
-#[inline]
-pub(crate) fn core() -> &'static CoreTable {
-    &CORE
-}
-
-#[inline]
-pub(crate) fn control() -> &'static ControlTable {
-    &CONTROL
-}
-
-#[inline]
-pub(crate) fn name() -> &'static NameTable {
-    &NAME
-}
-
 /// The tables, with the real calls in them: a listener must never save a `first_*` function as the
 /// original, for it would come back to the listener's own wrapper.
 pub(crate) fn table_set() -> &'static TableSet {
@@ -90,27 +75,25 @@ pub(crate) fn table_set() -> &'static TableSet {
 
 /// Replaces what is left of the `first_*` functions.
 fn settle() {
-    CORE.mark.replace(first_mark as MarkFn, calls::mark);
-    CORE.push.replace(first_push as PushFn, calls::push);
-    CORE.pop.replace(first_pop as PopFn, calls::pop);
-    CORE.start.replace(first_start as StartFn, calls::start);
-    CORE.stop.replace(first_stop as StopFn, calls::stop);
-    CORE.get_thread_id
-        .replace(first_get_thread_id as GetThreadIdFn, calls::get_thread_id);
-    CONTROL
-        .pause
-        .replace(first_pause as ControlFn, calls::control);
-    CONTROL
-        .resume
-        .replace(first_resume as ControlFn, calls::control);
-    NAME.os_thread
-        .replace(first_name_thread as NameThreadFn, calls::name_thread);
-    NAME.hsa_agent
-        .replace(first_name_agent as NameHandleFn, calls::name_handle);
-    NAME.hip_device
-        .replace(first_name_device as NameDeviceFn, calls::name_device);
-    NAME.hip_stream
-        .replace(first_name_stream as NameHandleFn, calls::name_handle);
+    fn one<F: Copy>(entry: &Entry<F>, first: F, call: F) {
+        entry.replace(Some(first), Some(call));
+    }
+    one::<MarkFn>(&CORE.mark, first_mark, calls::mark);
+    one::<PushFn>(&CORE.push, first_push, calls::push);
+    one::<PopFn>(&CORE.pop, first_pop, calls::pop);
+    one::<StartFn>(&CORE.start, first_start, calls::start);
+    one::<StopFn>(&CORE.stop, first_stop, calls::stop);
+    one::<GetThreadIdFn>(
+        &CORE.get_thread_id,
+        first_get_thread_id,
+        calls::get_thread_id,
+    );
+    one::<ControlFn>(&CONTROL.pause, first_pause, calls::control);
+    one::<ControlFn>(&CONTROL.resume, first_resume, calls::control);
+    one::<NameThreadFn>(&NAME.os_thread, first_name_thread, calls::name_thread);
+    one::<NameHandleFn>(&NAME.hsa_agent, first_name_agent, calls::name_handle);
+    one::<NameDeviceFn>(&NAME.hip_device, first_name_device, calls::name_device);
+    one::<NameHandleFn>(&NAME.hip_stream, first_name_stream, calls::name_handle);
 }
 
 /// Runs the hand-over once. Other threads that call meanwhile wait for it; the thread that runs it
@@ -160,74 +143,28 @@ fn load_tool() {
     }
 }
 
-unsafe extern "C" fn first_mark(message: *const c_char) {
-    hand_over();
-    // SAFETY: the caller's contract is that of the function called.
-    unsafe { CORE.mark.get()(message) }
+/// The functions that the tables hold before the first call: hand over, then call what is there.
+macro_rules! first_calls {
+    ($($table:ident . $entry:ident: fn $first:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {$(
+        unsafe extern "C" fn $first($($argument: $type),*) $(-> $result)? {
+            hand_over();
+            // SAFETY: the caller's contract is that of the function called.
+            unsafe { crate::c_api::call!($table.$entry($($argument),*)) }
+        }
+    )*};
 }
 
-unsafe extern "C" fn first_push(message: *const c_char) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CORE.push.get()(message) }
-}
-
-unsafe extern "C" fn first_pop() -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CORE.pop.get()() }
-}
-
-unsafe extern "C" fn first_start(message: *const c_char) -> u64 {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CORE.start.get()(message) }
-}
-
-unsafe extern "C" fn first_stop(id: u64) {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CORE.stop.get()(id) }
-}
-
-unsafe extern "C" fn first_get_thread_id(tid: *mut u64) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CORE.get_thread_id.get()(tid) }
-}
-
-unsafe extern "C" fn first_pause(tid: u64) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CONTROL.pause.get()(tid) }
-}
-
-unsafe extern "C" fn first_resume(tid: u64) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { CONTROL.resume.get()(tid) }
-}
-
-unsafe extern "C" fn first_name_thread(name: *const c_char) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { NAME.os_thread.get()(name) }
-}
-
-unsafe extern "C" fn first_name_agent(name: *const c_char, agent: *const c_void) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { NAME.hsa_agent.get()(name, agent) }
-}
-
-unsafe extern "C" fn first_name_device(name: *const c_char, device: c_int) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { NAME.hip_device.get()(name, device) }
-}
-
-unsafe extern "C" fn first_name_stream(name: *const c_char, stream: *const c_void) -> c_int {
-    hand_over();
-    // SAFETY: as above.
-    unsafe { NAME.hip_stream.get()(name, stream) }
+first_calls! {
+    CORE.mark: fn first_mark(message: *const c_char);
+    CORE.push: fn first_push(message: *const c_char) -> c_int;
+    CORE.pop: fn first_pop() -> c_int;
+    CORE.start: fn first_start(message: *const c_char) -> u64;
+    CORE.stop: fn first_stop(id: u64);
+    CORE.get_thread_id: fn first_get_thread_id(tid: *mut u64) -> c_int;
+    CONTROL.pause: fn first_pause(tid: u64) -> c_int;
+    CONTROL.resume: fn first_resume(tid: u64) -> c_int;
+    NAME.os_thread: fn first_name_thread(name: *const c_char) -> c_int;
+    NAME.hsa_agent: fn first_name_agent(name: *const c_char, agent: *const c_void) -> c_int;
+    NAME.hip_device: fn first_name_device(name: *const c_char, device: c_int) -> c_int;
+    NAME.hip_stream: fn first_name_stream(name: *const c_char, stream: *const c_void) -> c_int;
 }

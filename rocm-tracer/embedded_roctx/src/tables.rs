@@ -28,38 +28,52 @@ pub type NameDeviceFn = unsafe extern "C" fn(*const c_char, c_int) -> c_int;
 /// `int roctxNameHsaAgent(const char* name, const hsa_agent_s*)` and `roctxNameHipStream`
 pub type NameHandleFn = unsafe extern "C" fn(*const c_char, *const c_void) -> c_int;
 
-/// One function pointer of a table. In memory it is the bare pointer that C sees.
+/// One function pointer of a table, or none. In memory it is the bare pointer that C sees.
 #[repr(transparent)]
 pub struct Entry<F>(AtomicPtr<c_void>, PhantomData<F>);
 
 impl<F: Copy> Entry<F> {
+    /// An entry with no function in it.
+    pub const fn empty() -> Self {
+        Self(AtomicPtr::new(std::ptr::null_mut()), PhantomData)
+    }
+
     pub(crate) const fn new(function: *const ()) -> Self {
         Self(AtomicPtr::new(function.cast_mut().cast()), PhantomData)
     }
 
     /// The function that the next call will reach.
     #[inline]
-    pub fn get(&self) -> F {
-        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) }
+    pub fn get(&self) -> Option<F> {
+        const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) }
         let pointer = self.0.load(Ordering::Acquire);
-        // SAFETY: an entry only ever holds a function of type F: `new` and `replace` put it there,
-        // or AMD's library did, whose tables have these types at these places.
-        unsafe { std::mem::transmute_copy::<*mut c_void, F>(&pointer) }
+        // SAFETY: an entry holds null, which is None, or a function of type F: only `new`, `set`
+        // and `replace` write it, and AMD's library, whose tables have these types at these places.
+        unsafe { std::mem::transmute_copy::<*mut c_void, Option<F>>(&pointer) }
+    }
+
+    /// Puts `function` in, whatever was there.
+    pub fn set(&self, function: Option<F>) {
+        self.0.store(pointer(function), Ordering::Release);
     }
 
     /// Puts `new` in the place of `old`; `false` if the entry holds another function by now.
-    pub fn replace(&self, old: F, new: F) -> bool {
-        // SAFETY: F is a function pointer, of pointer size (asserted in `get`).
-        let (old, new) = unsafe {
-            (
-                std::mem::transmute_copy::<F, *mut c_void>(&old),
-                std::mem::transmute_copy::<F, *mut c_void>(&new),
-            )
-        };
+    pub fn replace(&self, old: Option<F>, new: Option<F>) -> bool {
         self.0
-            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+            .compare_exchange(
+                pointer(old),
+                pointer(new),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            )
             .is_ok()
     }
+}
+
+fn pointer<F: Copy>(function: Option<F>) -> *mut c_void {
+    const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) }
+    // SAFETY: F is a function pointer (the sizes say so), and None of it is null.
+    unsafe { std::mem::transmute_copy::<Option<F>, *mut c_void>(&function) }
 }
 
 /// Marks and ranges.
