@@ -1,1 +1,36 @@
-//! The ROCTX listener, its tracer and the collector that makes planes of what it heard
+//! The ROCTX listener, its tracer, and the collector that makes planes of what it heard.
+//!
+//! In: ROCTX calls, from whichever copy of the library they come. Out: an XSpace with the marker
+//! plane and warnings, in which every marker is either a row's event or in a count with its reason.
+//!
+//! ```text
+//! roctx* call ─► intercept (wrappers in the dispatch tables) ─► listener (per-thread logs)
+//!             RocmTracer::enable / disable ─► TraceCapture ─► RocmTraceCollector ─► XPlane
+//! ```
+//!
+//! | module | job |
+//! |---|---|
+//! | [`intercept`] | wrappers in a ROCTX copy's tables; finding the copies in this process |
+//! | `listener` | what a call does while a session is active |
+//! | [`tracer`] | sessions: one at a time, `enable` to `disable` |
+//! | [`capture`] | what a session captured |
+//! | [`collector`] | planes and lines of it |
+//! | [`host_tracer`] | host events as lines, where no other profiler makes them |
+//! | [`annotation`] | the grammar of names with metadata |
+//! | [`clock`] | the marker clock and the wall clock |
+//! | [`drops`] | what was not kept, by reason |
+
+pub mod annotation;
+pub mod capture;
+pub mod clock;
+pub mod collector;
+pub mod drops;
+pub mod host_tracer;
+pub mod intercept;
+mod listener;
+pub mod tracer;
+
+pub use capture::TraceCapture;
+pub use collector::{CarrierPlane, CollectorOptions, RocmTraceCollector, RowStyle};
+pub use embedded_roctx;
+pub use tracer::{DisableError, EnableError, RocmTracer, RocmTracerOptions};

@@ -8,27 +8,35 @@ use std::ffi::{CStr, CString, c_int, c_void};
 /// An object in which it was found is never unloaded again, so the addresses stay valid.
 pub fn find_symbol(symbol: &CStr) -> Vec<*mut c_void> {
     let mut found = Vec::new();
-    for path in loaded() {
-        let name = if path.is_empty() {
-            std::ptr::null() // the program itself
-        } else {
-            path.as_ptr()
-        };
-        // SAFETY: the name is null or NUL-terminated. RTLD_NOLOAD runs no constructor.
-        let handle = unsafe { libc::dlopen(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        if handle.is_null() {
-            continue;
-        }
-        // SAFETY: the handle was just opened, the symbol is NUL-terminated.
-        let address = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
-        if address.is_null() {
-            // SAFETY: gives back the reference that dlopen took, and no more.
-            unsafe { libc::dlclose(handle) };
-        } else if !found.contains(&address) {
+    for address in loaded().iter().filter_map(|path| symbol_in(path, symbol)) {
+        if !found.contains(&address) {
             found.push(address);
         }
     }
     found
+}
+
+/// The address of `symbol` in the loaded shared object of this name, or in what it depends on.
+/// An object in which it was found is never unloaded again.
+pub fn symbol_in(object: &CStr, symbol: &CStr) -> Option<*mut c_void> {
+    let name = if object.is_empty() {
+        std::ptr::null() // the program itself
+    } else {
+        object.as_ptr()
+    };
+    // SAFETY: the name is null or NUL-terminated. RTLD_NOLOAD runs no constructor.
+    let handle = unsafe { libc::dlopen(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: the handle was just opened, the symbol is NUL-terminated.
+    let address = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
+    if address.is_null() {
+        // SAFETY: gives back the reference that dlopen took, and no more.
+        unsafe { libc::dlclose(handle) };
+        return None;
+    }
+    Some(address)
 }
 
 /// Loads a shared object for good, with its symbols kept to itself; the loader's own words if it
@@ -53,8 +61,8 @@ pub fn load(path: &CStr) -> Result<(), String> {
     Err(reason.to_string_lossy().into_owned())
 }
 
-/// The names by which the loader knows what is loaded; the program's own is empty.
-fn loaded() -> Vec<CString> {
+/// The names by which the loader knows what is loaded, in load order; the program's own is empty.
+pub fn loaded() -> Vec<CString> {
     unsafe extern "C" fn collect(
         info: *mut libc::dl_phdr_info,
         _size: usize,

@@ -1,0 +1,348 @@
+//! Makes planes of what a session captured.
+//!
+//! Markers are what upstream calls generic events: they belong to a thread, bypass the join of API
+//! and GPU records, and are exported whether or not the machine has a GPU.
+
+use crate::capture::TraceCapture;
+use crate::clock::Scale;
+use crate::drops::{DropCounts, DropReason};
+use crate::listener::{AsyncRange, Markers, OPEN};
+use hashbrown::HashMap;
+use xplane_schema::builder::XPlaneBuilder;
+use xplane_schema::proto::{XEvent, XPlane, XSpace, XStat, x_event, x_stat};
+use xplane_schema::schema::{self, StatType};
+
+/// The plane that carries the marker rows, chosen by who reads the XSpace next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CarrierPlane {
+    /// `/host:ROCTX`: for this project's post-processing, which merges it into `/host:CPU`. A
+    /// line's id is its thread's.
+    #[default]
+    Roctx,
+    /// `/host:NVTX-CUPTI`: for a stock jaxlib, which knows this one and merges it. It changes only
+    /// line ids that are taken, and the viewers cut ids to 32 bits, so these lines come with ids
+    /// that are final.
+    NvtxCupti,
+    /// `/host:CPU`: for a stock jaxlib to which another plug-in already sends an NVTX plane, for
+    /// only the first of those is merged. Ids as for [`NvtxCupti`](Self::NvtxCupti).
+    HostCpu,
+}
+
+impl CarrierPlane {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Roctx => schema::ROCTX_PLANE_NAME,
+            Self::NvtxCupti => schema::CUPTI_NVTX_PLANE_NAME,
+            Self::HostCpu => schema::HOST_THREADS_PLANE_NAME,
+        }
+    }
+}
+
+/// How a thread's row is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowStyle {
+    /// `ROCTX Threads/<tid>`
+    #[default]
+    RoctxThreads,
+    /// `Host Threads/<tid>/ROCTX`, as upstream's later form has it.
+    Beneath,
+}
+
+/// How a capture is exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectorOptions {
+    /// The plane that carries the marker rows.
+    pub carrier: CarrierPlane,
+    /// How rows are named.
+    pub row_style: RowStyle,
+}
+
+/// Exports captures.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RocmTraceCollector {
+    options: CollectorOptions,
+}
+
+/// Lanes of start/stop ranges follow the threads' lines: no thread has an id this large
+/// (`PID_MAX_LIMIT` in linux/threads.h is 2^22).
+const FIRST_ASYNC_LINE: i64 = 1 << 23;
+
+impl RocmTraceCollector {
+    /// A collector that exports as `options` say.
+    pub fn new(options: CollectorOptions) -> Self {
+        Self { options }
+    }
+
+    /// Adds the carrier plane to `space`, if there is a marker, and the capture's warnings.
+    ///
+    /// Line timestamps are the session's start in wall-clock ns since the epoch; event offsets
+    /// count from there.
+    pub fn export(&self, mut capture: TraceCapture, space: &mut XSpace) {
+        let threads = by_thread(std::mem::take(&mut capture.threads));
+        let async_ranges = std::mem::take(&mut capture.async_ranges);
+        if !threads.is_empty() || !async_ranges.is_empty() {
+            let mut plane = XPlane::default();
+            let mut export = PlaneExport {
+                capture: &capture,
+                scale: capture.span.scale(),
+                builder: XPlaneBuilder::new(&mut plane),
+                next_row: 0,
+                options: self.options,
+                stats: None,
+                drops: DropCounts::default(),
+                async_labels: HashMap::new(),
+            };
+            export.builder.set_name(self.options.carrier.name());
+            for (tid, markers) in &threads {
+                export.thread(*tid, markers);
+            }
+            export.async_lanes(&async_ranges);
+            let drops = export.drops;
+            capture.drops.merge(&drops);
+            space.planes.push(plane);
+        }
+        capture.threads = threads
+            .into_iter()
+            .flat_map(|(tid, markers)| markers.into_iter().map(move |markers| (tid, markers)))
+            .collect();
+        space.warnings.extend(capture.warnings());
+    }
+}
+
+/// The logs of each thread id, in order of id. A thread id can have several logs: ids are reused.
+fn by_thread(threads: Vec<(u32, Markers)>) -> Vec<(u32, Vec<Markers>)> {
+    let mut by_thread: std::collections::BTreeMap<u32, Vec<Markers>> = Default::default();
+    for (tid, markers) in threads {
+        by_thread.entry(tid).or_default().push(markers);
+    }
+    for logs in by_thread.values_mut() {
+        logs.sort_by_key(|log| log.iter().next().map(|(slot, _)| slot.start));
+    }
+    by_thread.into_iter().collect()
+}
+
+/// Metadata ids of the stats used, made when first needed.
+#[derive(Clone, Copy)]
+struct StatIds {
+    nvtx_range: i64,
+    truncated: i64,
+}
+
+/// A label's metadata ids: as an event's name, and as a stat's value.
+#[derive(Clone, Copy)]
+struct LabelIds {
+    event: i64,
+    value: i64,
+}
+
+struct PlaneExport<'a> {
+    capture: &'a TraceCapture,
+    scale: Scale,
+    builder: XPlaneBuilder<'a>,
+    next_row: u32,
+    options: CollectorOptions,
+    stats: Option<StatIds>,
+    drops: DropCounts,
+    async_labels: HashMap<*const u8, LabelIds>,
+}
+
+impl PlaneExport<'_> {
+    fn stats(&mut self) -> StatIds {
+        *self.stats.get_or_insert_with(|| StatIds {
+            nvtx_range: self
+                .builder
+                .get_or_create_stat_metadata(StatType::NvtxRange.as_str()),
+            truncated: self
+                .builder
+                .get_or_create_stat_metadata(StatType::Truncated.as_str()),
+        })
+    }
+
+    fn label(&mut self, label: &[u8]) -> LabelIds {
+        let label = xplane_schema::lossy_utf8(label);
+        LabelIds {
+            event: self.builder.get_or_create_event_metadata(&label),
+            value: self.builder.get_or_create_stat_metadata(&label),
+        }
+    }
+
+    /// The id of the next line, which is `own` where post-processing will see to ids.
+    fn line_id(&mut self, own: i64) -> i64 {
+        let row = self.next_row;
+        self.next_row += 1;
+        match self.options.carrier {
+            CarrierPlane::Roctx => own,
+            CarrierPlane::NvtxCupti | CarrierPlane::HostCpu => schema::roctx_line_id(row),
+        }
+    }
+
+    fn thread(&mut self, tid: u32, logs: &[Markers]) {
+        let stats = self.stats();
+        let mut events = Vec::with_capacity(logs.iter().map(Markers::len).sum());
+        for markers in logs {
+            let mut labels = HashMap::new();
+            for (slot, label) in markers.iter() {
+                let ids = *labels
+                    .entry(slot.label)
+                    .or_insert_with(|| self.label(label));
+                self.add(&mut events, stats, ids, slot.start, slot.end);
+            }
+        }
+        let mut name = match self.options.row_style {
+            RowStyle::RoctxThreads => format!("ROCTX Threads/{tid}"),
+            RowStyle::Beneath => format!("Host Threads/{tid}/ROCTX"),
+        };
+        if let Some(given) = self.capture.names.threads.get(&tid) {
+            name.push(' ');
+            name.push_str(&xplane_schema::lossy_utf8(given));
+        }
+        let id = self.line_id(i64::from(tid));
+        self.line(id, &name, events);
+    }
+
+    fn async_lanes(&mut self, ranges: &[AsyncRange]) {
+        let lanes = lanes(ranges);
+        for (number, lane) in lanes.iter().enumerate() {
+            let id = self.line_id(FIRST_ASYNC_LINE + number as i64);
+            let start_thread = self.builder.get_or_create_stat_metadata("start_thread");
+            let stop_thread = self.builder.get_or_create_stat_metadata("stop_thread");
+            let range_id = self.builder.get_or_create_stat_metadata("range_id");
+            let stats = self.stats();
+            let mut events = Vec::with_capacity(lane.len());
+            for &index in lane {
+                let range = &ranges[index];
+                // Labels are interned, so that the address tells them apart.
+                let key = range.label.as_ptr();
+                let ids = match self.async_labels.get(&key) {
+                    Some(&ids) => ids,
+                    None => {
+                        let ids = self.label(&range.label);
+                        self.async_labels.insert(key, ids);
+                        ids
+                    }
+                };
+                let kept = self.add(&mut events, stats, ids, range.start, range.end);
+                if let Some(event) = kept {
+                    event.stats.extend([
+                        int_stat(start_thread, i64::from(range.start_tid)),
+                        int_stat(stop_thread, i64::from(range.stop_tid)),
+                        int_stat(range_id, range.id as i64),
+                    ]);
+                }
+            }
+            self.line(id, &format!("ROCTX Async/{number}"), events);
+        }
+    }
+
+    /// Adds one event, or counts why not.
+    fn add<'e>(
+        &mut self,
+        events: &'e mut Vec<XEvent>,
+        stats: StatIds,
+        label: LabelIds,
+        start: u64,
+        end: u64,
+    ) -> Option<&'e mut XEvent> {
+        let truncated = end == OPEN;
+        let start_ps = self.scale.offset_ps(start);
+        let end_ps = if truncated {
+            Some(self.scale.length_ps())
+        } else {
+            self.scale.offset_ps(end)
+        };
+        let (Some(start_ps), Some(end_ps)) = (start_ps, end_ps) else {
+            self.drops.add(DropReason::OutsideSession);
+            return None;
+        };
+        let mut event_stats = Vec::with_capacity(1 + usize::from(truncated));
+        event_stats.push(XStat {
+            metadata_id: stats.nvtx_range,
+            value: Some(x_stat::Value::RefValue(label.value as u64)),
+            ..Default::default()
+        });
+        if truncated {
+            event_stats.push(int_stat(stats.truncated, 1));
+        }
+        events.push(XEvent {
+            metadata_id: label.event,
+            data: Some(x_event::Data::OffsetPs(start_ps as i64)),
+            duration_ps: end_ps.saturating_sub(start_ps) as i64,
+            stats: event_stats,
+            ..Default::default()
+        });
+        events.last_mut()
+    }
+
+    fn line(&mut self, id: i64, name: &str, events: Vec<XEvent>) {
+        if events.is_empty() {
+            return;
+        }
+        let mut line = self.builder.get_or_create_line(id);
+        line.set_name(name);
+        line.set_timestamp_ns(self.capture.span.start.wall_ns as i64);
+        line.extend_events(events);
+    }
+}
+
+fn int_stat(metadata_id: i64, value: i64) -> XStat {
+    XStat {
+        metadata_id,
+        value: Some(x_stat::Value::Int64Value(value)),
+        ..Default::default()
+    }
+}
+
+/// Puts ranges, given in order of start, on lanes in which no two overlap: each on the lowest lane
+/// that is free at its start, which takes the fewest lanes there can be.
+fn lanes(ranges: &[AsyncRange]) -> Vec<Vec<usize>> {
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+    let mut lanes: Vec<Vec<usize>> = Vec::new();
+    let mut free: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+    let mut busy: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+    for (index, range) in ranges.iter().enumerate() {
+        while let Some(&Reverse((end, lane))) = busy.peek() {
+            if end > range.start {
+                break;
+            }
+            busy.pop();
+            free.push(Reverse(lane));
+        }
+        let lane = free.pop().map_or(lanes.len(), |Reverse(lane)| lane);
+        if lane == lanes.len() {
+            lanes.push(Vec::new());
+        }
+        lanes[lane].push(index);
+        busy.push(Reverse((range.end, lane)));
+    }
+    lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(id: u64, start: u64, end: u64) -> AsyncRange {
+        AsyncRange {
+            label: b"io".as_slice().into(),
+            start,
+            end,
+            start_tid: 1,
+            stop_tid: 2,
+            id,
+        }
+    }
+
+    #[test]
+    fn overlapping_ranges_take_as_many_lanes_as_overlap_at_most() {
+        let ranges = [
+            range(1, 0, 100),
+            range(2, 10, 20),
+            range(3, 15, 40),
+            range(4, 20, 30),   // begins as 2 ends: its lane is free
+            range(5, 100, 110), // begins as 1 ends
+            range(6, 105, OPEN),
+        ];
+        assert_eq!(lanes(&ranges), vec![vec![0, 4], vec![1, 3, 5], vec![2]]);
+    }
+}
