@@ -12,7 +12,7 @@ use xplane_schema::proto::{XSpace, x_stat};
 #[test]
 fn a_thread_s_events_are_a_line_with_its_id_and_name() {
     let _one = one_at_a_time();
-    TraceMeRecorder::start(Level::default()).unwrap();
+    TraceMeRecorder::start(Level::INFO).unwrap();
     let tracer = RocmTracer::singleton();
     tracer.enable(RocmTracerOptions::default()).unwrap();
     let tid = std::thread::Builder::new()
@@ -84,7 +84,7 @@ fn a_thread_s_events_are_a_line_with_its_id_and_name() {
 #[test]
 fn events_that_were_open_at_the_stop_are_counted() {
     let _one = one_at_a_time();
-    TraceMeRecorder::start(Level::default()).unwrap();
+    TraceMeRecorder::start(Level::INFO).unwrap();
     let tracer = RocmTracer::singleton();
     tracer.enable(RocmTracerOptions::default()).unwrap();
     let open = TraceMe::new("open");

@@ -324,6 +324,8 @@ fn what_is_made_while_paused_is_not_recorded_and_stacks_stay_whole() {
         push("outer");
         // SAFETY: takes any thread id.
         unsafe { roctxProfilerPause(0) };
+        let hidden = start("hidden");
+        stop(hidden);
         push("hidden");
         mark("hidden");
         // Pauses do not stack: one resume ends two of them.
@@ -339,7 +341,7 @@ fn what_is_made_while_paused_is_not_recorded_and_stacks_stay_whole() {
     assert_eq!(the_row(&space).labels(), ["outer", "inner"]);
     assert_eq!(
         space.warnings,
-        ["ROCTX: 2 markers dropped: made while roctxProfilerPause was in force"]
+        ["ROCTX: 3 markers dropped: made while roctxProfilerPause was in force"]
     );
 }
 

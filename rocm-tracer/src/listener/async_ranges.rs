@@ -30,7 +30,8 @@ pub(crate) struct AsyncRange {
 
 #[derive(Default)]
 struct Shard {
-    open: HashMap<Key, AsyncRange>,
+    /// `None` for one that is not kept, whose stop is no unknown id.
+    open: HashMap<Key, Option<AsyncRange>>,
     closed: Vec<AsyncRange>,
     labels: HashSet<Arc<[u8]>>,
 }
@@ -44,37 +45,38 @@ fn shard(key: Key) -> &'static Mutex<Option<Shard>> {
 
 /// A range has started; `key` is its id.
 pub(super) fn start(key: Key, label: &[u8]) {
-    if session::is_paused() {
-        return session::drop_one(DropReason::Paused);
-    }
-    if label.is_empty() {
-        return session::drop_one(DropReason::Unlabelled);
-    }
-    let Some(start) = clock::ticks() else {
-        return session::drop_one(DropReason::ClockFailed);
-    };
+    let now = clock::ticks();
     let tid = thread_log::tid();
     let mut shard = shard(key).lock();
     // Taken by the session under this lock: what comes after that is not of the session.
     if session::generation() == 0 {
         return;
     }
-    if session::reserve_events(1) == 0 {
-        return session::drop_one(DropReason::Capacity);
-    }
     let shard = shard.get_or_insert_default();
-    let label = shard.intern(label);
-    shard.open.insert(
-        key,
-        AsyncRange {
-            label,
-            start,
-            end: super::OPEN,
-            start_tid: tid,
-            stop_tid: tid,
-            id: key.1,
-        },
-    );
+    let kept = if session::is_paused() {
+        Err(DropReason::Paused)
+    } else if label.is_empty() {
+        Err(DropReason::Unlabelled)
+    } else if let Some(start) = now {
+        if session::reserve_events(1) == 0 {
+            Err(DropReason::Capacity)
+        } else {
+            Ok(AsyncRange {
+                label: shard.intern(label),
+                start,
+                end: super::OPEN,
+                start_tid: tid,
+                stop_tid: tid,
+                id: key.1,
+            })
+        }
+    } else {
+        Err(DropReason::ClockFailed)
+    };
+    if let Err(reason) = &kept {
+        session::drop_one(*reason);
+    }
+    shard.open.insert(key, kept.ok());
 }
 
 /// A range is about to stop.
@@ -86,16 +88,20 @@ pub(super) fn stop(key: Key) {
         return;
     }
     let shard = shard.get_or_insert_default();
-    let Some(mut range) = shard.open.remove(&key) else {
-        return session::drop_one(DropReason::UnknownRangeId);
-    };
-    let Some(now) = now else {
-        session::give_back_events(1);
-        return session::drop_one(DropReason::ClockFailed);
-    };
-    range.end = now.max(range.start);
-    range.stop_tid = tid;
-    shard.closed.push(range);
+    match (shard.open.remove(&key), now) {
+        (None, _) => session::drop_one(DropReason::UnknownRangeId),
+        // Counted when it started.
+        (Some(None), _) => {}
+        (Some(Some(_)), None) => {
+            session::give_back_events(1);
+            session::drop_one(DropReason::ClockFailed);
+        }
+        (Some(Some(mut range)), Some(now)) => {
+            range.end = now.max(range.start);
+            range.stop_tid = tid;
+            shard.closed.push(range);
+        }
+    }
 }
 
 /// Takes all ranges, those still open too, in order of start. To be called while no session is
@@ -105,7 +111,7 @@ pub(super) fn take_all() -> Vec<AsyncRange> {
     for shard in &RANGES {
         if let Some(shard) = shard.lock().take() {
             ranges.extend(shard.closed);
-            ranges.extend(shard.open.into_values());
+            ranges.extend(shard.open.into_values().flatten());
         }
     }
     ranges.sort_by_key(|range| (range.start, range.id));

@@ -6,7 +6,6 @@ use super::session;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::borrow::Cow;
 use std::hash::BuildHasher;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// A label in some [`LabelArena`]: a `u32` length and that many bytes behind it.
@@ -42,9 +41,37 @@ pub(crate) const NO_MEMORY: &[u8] = b"[label memory limit reached]";
 const FIRST_BLOCK: usize = 128;
 const LARGEST_BLOCK: usize = 64 << 10;
 
+/// Memory that labels point into. Held by address only: a reference to it would claim what labels
+/// already share.
+struct Block {
+    address: NonNull<u8>,
+    size: usize,
+}
+
+impl Block {
+    fn new(size: usize) -> Self {
+        let memory = Box::leak(vec![0; size].into_boxed_slice());
+        Self {
+            address: NonNull::from(memory).cast(),
+            size,
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let memory = NonNull::slice_from_raw_parts(self.address, self.size);
+        // SAFETY: `new` leaked just this, and labels are not read after their arena.
+        drop(unsafe { Box::from_raw(memory.as_ptr()) });
+    }
+}
+
+// SAFETY: a block owns its memory.
+unsafe impl Send for Block {}
+
 /// Interned labels of one log.
 pub(crate) struct LabelArena {
-    blocks: Vec<Box<[MaybeUninit<u8>]>>,
+    blocks: Vec<Block>,
     /// Bytes used of the last block.
     used: usize,
     index: HashTable<Label>,
@@ -116,7 +143,7 @@ impl LabelArena {
     /// session's label memory allows. Makes that block.
     fn has_room(&mut self, length: usize) -> bool {
         let needed = length + size_of::<u32>();
-        let last = self.blocks.last().map_or(0, |block| block.len());
+        let last = self.blocks.last().map_or(0, |block| block.size);
         if needed <= last - self.used {
             return true;
         }
@@ -124,26 +151,32 @@ impl LabelArena {
         if !session::reserve_label_bytes(size) {
             return false;
         }
-        self.blocks.push(Box::new_uninit_slice(size));
+        self.blocks.push(Block::new(size));
         self.used = 0;
         true
     }
 
     fn store(&mut self, bytes: &[u8]) -> Label {
         let needed = bytes.len() + size_of::<u32>();
-        let last = self.blocks.last().map_or(0, |block| block.len());
+        let last = self.blocks.last().map_or(0, |block| block.size);
         if needed > last - self.used {
             // Only the placeholder comes here unreserved, once a log.
-            self.blocks.push(Box::new_uninit_slice(needed));
+            self.blocks.push(Block::new(needed));
             self.used = 0;
         }
-        let block = self.blocks.last_mut().expect("a block was just made");
-        let place = &mut block[self.used..self.used + needed];
-        let length = (bytes.len() as u32).to_ne_bytes();
-        place[..length.len()].write_copy_of_slice(&length);
-        place[length.len()..].write_copy_of_slice(bytes);
+        let block = self.blocks.last().expect("a block was just made");
+        // SAFETY: `used + needed` is at most the block's size, no label reaches past `used`, and
+        // `bytes` is not of this arena's unused part.
+        let label = unsafe {
+            let place = block.address.add(self.used);
+            place.cast::<u32>().write_unaligned(bytes.len() as u32);
+            place
+                .add(size_of::<u32>())
+                .copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+            Label(place)
+        };
         self.used += needed;
-        Label(NonNull::from(&mut place[0]).cast())
+        label
     }
 
     /// Frees what only interning needs, for a log that gets no more labels.
