@@ -5,7 +5,7 @@
 //! [`XEventBuilder`] at a time. Producers of many events build [`XEvent`]s themselves and hand
 //! them over with [`XLineBuilder::push`] or [`XLineBuilder::extend_events`].
 
-mod names;
+pub(crate) mod names;
 
 use crate::proto::{
     UnknownFields, XEvent, XEventMetadata, XLine, XPlane, XStat, XStatMetadata, x_event, x_stat,

@@ -1,8 +1,10 @@
-//! Finding, removing, sorting and normalising planes.
+//! Finding, removing, merging and sorting planes.
 
 use crate::proto::{XEvent, XLine, XPlane, XSpace};
 use crate::visitor::offset_ps;
 use std::cmp::Reverse;
+
+pub use crate::merge::{fuse_lines_of_same_id, merge_planes};
 
 /// The first plane of this name.
 pub fn find_plane_with_name<'a>(space: &'a XSpace, name: &str) -> Option<&'a XPlane> {
@@ -89,21 +91,6 @@ pub fn sort_space(space: &mut XSpace) {
     for plane in &mut space.planes {
         for line in &mut plane.lines {
             sort_line_events(line);
-        }
-    }
-}
-
-/// Makes the line timestamps of a plane count from `start_ns` rather than from the epoch.
-///
-/// As in TSL, a line that starts before `start_ns` counts from there already and stays as it is,
-/// so that a second call does nothing where times are those of a real clock.
-pub fn normalize_timestamps(plane: &mut XPlane, start_ns: u64) {
-    let Ok(start_ns) = i64::try_from(start_ns) else {
-        return;
-    };
-    for line in &mut plane.lines {
-        if line.timestamp_ns >= start_ns {
-            line.timestamp_ns -= start_ns;
         }
     }
 }

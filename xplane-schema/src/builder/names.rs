@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 /// Ids of a plane's metadata by name, and the next free id.
-pub(super) struct NameIndex {
+pub(crate) struct NameIndex {
     /// The id with its name's hash, which spares most comparisons.
     ids: HashTable<(u64, i64)>,
     hasher: DefaultHashBuilder,
@@ -14,7 +14,7 @@ pub(super) struct NameIndex {
 
 impl NameIndex {
     /// The index of what a plane has; the lowest id of a name wins.
-    pub(super) fn of<M>(all: &BTreeMap<i64, M>, name_of: impl Fn(&M) -> &str) -> Self {
+    pub(crate) fn of<M>(all: &BTreeMap<i64, M>, name_of: impl Fn(&M) -> &str) -> Self {
         let mut index = Self {
             ids: HashTable::with_capacity(all.len()),
             hasher: DefaultHashBuilder::default(),
@@ -32,21 +32,32 @@ impl NameIndex {
         index
     }
 
+    /// The id of `name`.
+    pub(crate) fn find<M>(
+        &self,
+        all: &BTreeMap<i64, M>,
+        name: &str,
+        name_of: impl Fn(&M) -> &str,
+    ) -> Option<i64> {
+        let hash = self.hasher.hash_one(name);
+        let same = |&(other_hash, other): &(u64, i64)| {
+            other_hash == hash && all.get(&other).is_some_and(|other| name_of(other) == name)
+        };
+        self.ids.find(hash, same).map(|&(_, id)| id)
+    }
+
     /// The id of `name`, under which `make` makes metadata if there is none.
-    pub(super) fn get_or_create<M>(
+    pub(crate) fn get_or_create<M>(
         &mut self,
         all: &mut BTreeMap<i64, M>,
         name: &str,
         name_of: impl Fn(&M) -> &str,
         make: impl FnOnce(i64, String) -> M,
     ) -> i64 {
-        let hash = self.hasher.hash_one(name);
-        let same = |&(other_hash, other): &(u64, i64)| {
-            other_hash == hash && all.get(&other).is_some_and(|other| name_of(other) == name)
-        };
-        if let Some(&(_, id)) = self.ids.find(hash, same) {
+        if let Some(id) = self.find(all, name, name_of) {
             return id;
         }
+        let hash = self.hasher.hash_one(name);
         let id = self.take_id(all);
         all.insert(id, make(id, name.to_owned()));
         self.ids.insert_unique(hash, (hash, id), |&(hash, _)| hash);
@@ -54,17 +65,35 @@ impl NameIndex {
     }
 
     /// An id that no metadata has.
-    fn take_id<M>(&mut self, all: &BTreeMap<i64, M>) -> i64 {
-        while all.contains_key(&self.next_id) {
-            self.next_id += 1;
-        }
+    pub(crate) fn take_id<M>(&mut self, all: &BTreeMap<i64, M>) -> i64 {
+        self.next_id = free_id_from(self.next_id, all);
         self.next_id += 1;
         self.next_id - 1
     }
+
+    /// Lets `name`, which is new, be found as `id`.
+    pub(crate) fn insert(&mut self, name: &str, id: i64) {
+        let hash = self.hasher.hash_one(name);
+        self.ids.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+    }
+
+    /// How many names there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+/// An id that no metadata has.
+pub(crate) fn free_id<M>(all: &BTreeMap<i64, M>) -> i64 {
+    free_id_from(first_free_id(all), all)
+}
+
+fn free_id_from<M>(id: i64, all: &BTreeMap<i64, M>) -> i64 {
+    (id..).find(|id| !all.contains_key(id)).unwrap_or(id)
 }
 
 /// Where free ids start: past the last, or at 1 in a plane whose ids go to the very end.
-pub(crate) fn first_free_id<M>(all: &BTreeMap<i64, M>) -> i64 {
+fn first_free_id<M>(all: &BTreeMap<i64, M>) -> i64 {
     let last = all.last_key_value().map_or(0, |(&last, _)| last);
     if last < i64::MAX / 2 {
         last.max(0) + 1
