@@ -47,8 +47,8 @@ static ORIGINALS: [Originals; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// The core tables wrapped so far, by slot.
-static ATTACHED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// The tables wrapped so far, by slot.
+static ATTACHED: Mutex<Vec<[usize; 3]>> = Mutex::new(Vec::new());
 
 /// The tables were not wrapped: every slot is taken.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,8 @@ pub unsafe fn attach(set: *const TableSet) -> Result<(), NoSlotLeft> {
         return Ok(());
     };
     let mut attached = ATTACHED.lock();
-    let key = set.core.addr();
+    // The SDK shows the tables of a copy one by one; each such set is a slot's.
+    let key = [set.core.addr(), set.control.addr(), set.name.addr()];
     if attached.contains(&key) {
         return Ok(());
     }

@@ -11,6 +11,7 @@
 //! | module | job |
 //! |---|---|
 //! | [`intercept`] | wrappers in a ROCTX copy's tables; finding the copies in this process |
+//! | [`sdk`] | the boundary to rocprofiler-sdk, for the calls that go to AMD's own library |
 //! | `listener` | what a call does while a session is active |
 //! | [`tracer`] | sessions: one at a time, `enable` to `disable` |
 //! | [`capture`] | what a session captured |
@@ -28,6 +29,7 @@ pub mod drops;
 pub mod host_tracer;
 pub mod intercept;
 mod listener;
+pub mod sdk;
 pub mod tracer;
 
 pub use capture::TraceCapture;

@@ -4,6 +4,7 @@ use crate::capture::TraceCapture;
 use crate::clock::{self, Anchor, ClockSource, Span};
 use crate::intercept;
 use crate::listener::session::{self, Limits};
+use crate::sdk;
 use annotation_stack::AnnotationStack;
 use parking_lot::Mutex;
 use std::sync::Once;
@@ -95,10 +96,10 @@ impl RocmTracer {
             tracing::warn!("{error}");
             warnings.push(format!("ROCTX: {error}"));
         }
-        for library in intercept::foreign_libraries() {
+        if let Err(reason) = sdk::start(&intercept::foreign_libraries()) {
+            tracing::warn!("ranges that go to AMD's ROCTX library are not captured: {reason}");
             warnings.push(format!(
-                "ROCTX: ranges that go to AMD's library {library} are heard by AMD's profilers, not \
-                 by this one; run without it on the library path to see them here"
+                "ROCTX: ranges that go to AMD's library are not in this trace: {reason}"
             ));
         }
         watch_forks();
@@ -134,6 +135,9 @@ impl RocmTracer {
         } = running.take().ok_or(DisableError::NotRunning)?;
         session::close();
         AnnotationStack::enable(false);
+        if let Err(reason) = sdk::stop() {
+            tracing::warn!("{reason}");
+        }
         // The clocks were read at the start; were they not now, the session's length is unknown,
         // and a session of length 0 says so by dropping its events with a count.
         let stop = Anchor::now().unwrap_or(start);

@@ -8,8 +8,6 @@ mod common;
 use common::*;
 use rocm_tracer::RocmTracerOptions;
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// The file that Cargo builds, the soname, and the package.
@@ -21,19 +19,6 @@ const LIBRARIES: [(&str, &str, &str); 2] = [
         "roctx_sdk_shared",
     ),
 ];
-
-/// Builds the library, for Cargo does not build another package's shared library for a test.
-fn build(file: &str, package: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.ancestors().nth(2).unwrap();
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", package]);
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    assert!(cargo.status().unwrap().success());
-    profile.join(file)
-}
 
 fn open(name: &str, flags: c_int) -> *mut c_void {
     let name = CString::new(name).unwrap();

@@ -201,7 +201,7 @@ fn sessions_that_stop_while_threads_write_lose_and_double_nothing() {
                 }
             });
         }
-        for _ in 0..300 {
+        for _ in 0..100 {
             let before = made.load(Ordering::Relaxed);
             let captured = capture(RocmTracerOptions::default(), || {
                 while made.load(Ordering::Relaxed) < before + 50 {

@@ -7,6 +7,8 @@ use rocm_tracer::{
     CollectorOptions, RocmTraceCollector, RocmTracer, RocmTracerOptions, TraceCapture,
 };
 use std::ffi::CString;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 use xplane_schema::proto::{XPlane, XSpace, x_event, x_stat};
 
@@ -172,4 +174,17 @@ pub fn the_row(space: &XSpace) -> Row {
     let rows = roctx_rows(space);
     assert_eq!(rows.len(), 1, "{rows:?}");
     rows.into_iter().next().unwrap()
+}
+
+/// Builds the library, for Cargo does not build another package's shared library for a test.
+pub fn build(file: &str, package: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.ancestors().nth(2).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", package]);
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    assert!(cargo.status().unwrap().success());
+    profile.join(file)
 }

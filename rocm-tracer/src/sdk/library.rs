@@ -1,0 +1,150 @@
+//! Finding and loading `librocprofiler-sdk.so`.
+
+use super::abi::Functions;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The sonames, newest first: the soname follows the major version.
+const SONAMES: [&str; 2] = ["librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0"];
+/// The library by which ROCTX hands its tables over.
+const REGISTER_SONAME: &CStr = c"librocprofiler-register.so.0";
+
+/// A loaded SDK. It is never unloaded: its tables hold this object's wrappers.
+pub(super) struct Library {
+    pub(super) path: PathBuf,
+    pub(super) functions: Functions,
+}
+
+/// Why there is no SDK to listen with.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoLibrary {
+    #[error(
+        "librocprofiler-sdk.so.1 or .so.0 was not found beside AMD's ROCTX library, in $ROCM_PATH/lib, \
+         in /opt/rocm/lib or on the loader's path; install rocprofiler-sdk or set ROCM_PATH"
+    )]
+    NotFound,
+    #[error("{path} cannot be loaded: {reason}")]
+    NotLoadable { path: PathBuf, reason: String },
+    #[error("{path} lacks the function {symbol}; rocprofiler-sdk 0.4 or newer is needed")]
+    NoSymbol { path: PathBuf, symbol: &'static str },
+}
+
+/// Loads the SDK: the one beside one of these ROCTX libraries, else where ROCm is, else by the
+/// loader's path.
+pub(super) fn load(roctx_libraries: &[String]) -> Result<Library, NoLibrary> {
+    let beside = roctx_libraries
+        .iter()
+        .filter_map(|library| Path::new(library).parent().map(Path::to_owned));
+    let rocm = std::env::var_os("ROCM_PATH")
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([PathBuf::from("/opt/rocm")])
+        .map(|root| root.join("lib"));
+    let in_folders = beside
+        .chain(rocm)
+        .filter(|folder| folder.is_absolute())
+        .flat_map(|folder| SONAMES.map(|soname| folder.join(soname)))
+        .filter(|path| path.exists());
+    let by_name = SONAMES.map(PathBuf::from);
+    let mut failed = NoLibrary::NotFound;
+    for path in in_folders.chain(by_name) {
+        match open(&path) {
+            Ok(handle) => return functions(path, handle),
+            // A bare name that the loader does not find is not there; a file that it cannot load is
+            // worth telling.
+            Err(reason) if path.is_absolute() => failed = NoLibrary::NotLoadable { path, reason },
+            Err(_) => {}
+        }
+    }
+    Err(failed)
+}
+
+/// Loads with its symbols visible to all: ROCTX finds the SDK by them at its first call, and aborts
+/// the process if it does not.
+fn open(path: &Path) -> Result<*mut c_void, String> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    dlopen(&name, libc::RTLD_LAZY | libc::RTLD_GLOBAL)
+}
+
+fn dlopen(name: &CStr, flags: c_int) -> Result<*mut c_void, String> {
+    // SAFETY: NUL-terminated; the libraries' constructors are AMD's.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
+    if !handle.is_null() {
+        return Ok(handle);
+    }
+    // SAFETY: the string is valid until this thread's next dl call.
+    let reason = unsafe {
+        let reason = libc::dlerror();
+        if reason.is_null() {
+            c"unknown reason"
+        } else {
+            CStr::from_ptr(reason)
+        }
+    };
+    Err(reason.to_string_lossy().into_owned())
+}
+
+fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the handle is open for good, the name NUL-terminated.
+    let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// A function of the library, if it has one of this name.
+///
+/// # Safety
+/// The function of this name has the type `F`, which is a function pointer.
+unsafe fn function<F: Copy>(handle: *mut c_void, name: &CStr) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) }
+    // SAFETY: this function's contract.
+    symbol(handle, name).map(|address| unsafe { std::mem::transmute_copy(&address) })
+}
+
+fn functions(path: PathBuf, handle: *mut c_void) -> Result<Library, NoLibrary> {
+    macro_rules! required {
+        ($name:literal) => {
+            // SAFETY: the field that it is for has the type of AMD's function of this name.
+            match unsafe { function(handle, $name) } {
+                Some(function) => function,
+                None => {
+                    let symbol = $name.to_str().unwrap_or_default();
+                    return Err(NoLibrary::NoSymbol { path, symbol });
+                }
+            }
+        };
+    }
+    // SAFETY: the fields have the types of AMD's functions of these names.
+    let (at_intercept_table_registration, get_status_string) = unsafe {
+        (
+            function(handle, c"rocprofiler_at_intercept_table_registration"),
+            function(handle, c"rocprofiler_get_status_string"),
+        )
+    };
+    let functions = Functions {
+        force_configure: required!(c"rocprofiler_force_configure"),
+        at_intercept_table_registration,
+        create_context: required!(c"rocprofiler_create_context"),
+        configure_callback_tracing_service: required!(
+            c"rocprofiler_configure_callback_tracing_service"
+        ),
+        start_context: required!(c"rocprofiler_start_context"),
+        stop_context: required!(c"rocprofiler_stop_context"),
+        get_status_string,
+    };
+    Ok(Library { path, functions })
+}
+
+/// Asks for the hand-over of libraries that made their first call before anybody had configured
+/// the SDK; `false` if this version of rocprofiler-register cannot.
+pub(super) fn repeat_hand_overs() -> bool {
+    let Ok(handle) = dlopen(REGISTER_SONAME, libc::RTLD_LAZY | libc::RTLD_NOLOAD) else {
+        return false;
+    };
+    let name = c"rocprofiler_register_invoke_nonpropagated_registrations";
+    let Some(invoke) = symbol(handle, name) else {
+        return false;
+    };
+    // SAFETY: AMD's function of this name takes nothing and returns a status.
+    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(invoke)() == 0 }
+}
