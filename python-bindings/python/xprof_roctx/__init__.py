@@ -1,0 +1,51 @@
+"""ROCTX ranges in XProf and TensorBoard profiles.
+
+Annotate:
+
+    with xprof_roctx.TraceAnnotation("step", batch=32):
+        ...
+
+Capture without JAX, or with ``jax.profiler.trace`` as always (the package is a JAX plug-in and is
+found by itself):
+
+    with xprof_roctx.trace("/tmp/profile"):
+        ...
+
+Importing does nothing else: no library is loaded and nothing is recorded until asked for.
+"""
+
+from ._native import (
+    TraceAnnotation,
+    TraceError,
+    TraceWriteError,
+    __version__,
+    mark,
+    name_current_thread,
+    range_pop,
+    range_push,
+    range_start,
+    range_stop,
+)
+from .annotations import StepTraceAnnotation, annotate_function
+from .capture import TraceFiles, start_trace, stop_trace, trace
+from .paths import library_dir
+
+__all__ = [
+    "StepTraceAnnotation",
+    "TraceAnnotation",
+    "TraceError",
+    "TraceFiles",
+    "TraceWriteError",
+    "__version__",
+    "annotate_function",
+    "library_dir",
+    "mark",
+    "name_current_thread",
+    "range_pop",
+    "range_push",
+    "range_start",
+    "range_stop",
+    "start_trace",
+    "stop_trace",
+    "trace",
+]

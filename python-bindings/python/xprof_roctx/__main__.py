@@ -1,0 +1,19 @@
+"""The ``xprof-roctx`` command."""
+
+import signal
+import sys
+
+from . import _native
+from .paths import library_dir
+
+
+def main() -> int:
+    """Runs the command with the arguments of this process; returns its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl-C ends it as it ends a program without Python; while ignored it stays so.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _native.command_line(["xprof-roctx", *sys.argv[1:]], library_dir())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
