@@ -106,7 +106,7 @@ pub(crate) fn settle() {
 #[cold]
 fn end_closed() {
     // The list is not borrowed during the pop: whoever listens to it may annotate.
-    while take_closed() {
+    while any() && take_closed() {
         scoped_annotation::pop();
     }
 }

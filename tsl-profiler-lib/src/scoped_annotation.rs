@@ -11,7 +11,12 @@ use std::marker::PhantomData;
 /// a range, which also feeds the annotation stack; where they are off, it feeds the annotation
 /// stack alone, if a profiler has it enabled.
 ///
-/// Values nest: drop the inner one first, as scopes do. The value stays on its thread.
+/// Values nest: drop the inner one first, as scopes do. The value stays on its thread:
+///
+/// ```compile_fail,E0277
+/// let annotation = tsl_profiler_lib::ScopedAnnotation::new("here");
+/// std::thread::spawn(move || drop(annotation));
+/// ```
 ///
 /// ```
 /// use tsl_profiler_lib::ScopedAnnotation;

@@ -4,7 +4,7 @@
 //! what each promises.
 //! Out: two things a push, always both and in this order: the [annotation
 //! stack](annotation_stack::AnnotationStack), if a profiler has it enabled, and a ROCTX range in
-//! the library that [`provider`] found. Profilers listen on that library.
+//! the library that [`provider()`] found. Profilers listen on that library.
 //!
 //! On the push and pop path there is no lock, no system call, and no allocation but to grow a
 //! thread's own buffers.
@@ -17,7 +17,7 @@
 //! | [`payload`] | what a registered push carries beside its title, for a listener to read |
 //! | `registered` | registered strings: a bounded pool that nothing leaves |
 //! | `text` | bytes to C strings |
-//! | [`provider`] | which ROCTX library answers the calls |
+//! | [`provider`](mod@provider) | which ROCTX library answers the calls |
 
 mod domain;
 mod names;

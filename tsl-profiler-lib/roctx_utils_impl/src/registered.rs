@@ -14,7 +14,7 @@ use std::ffi::{CStr, CString};
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
-/// A longer string is cut to this many bytes, [`TRUNCATION_MARK`] included.
+/// A longer string is cut to this many bytes, the mark of the cut included.
 pub const MAX_STRING_BYTES: usize = 4096;
 
 /// What all registered strings together may take, in bytes, their bookkeeping included.

@@ -16,19 +16,61 @@ const NUL_REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 /// Calls `use_text` with `text` as a C string, each NUL in it replaced by U+FFFD.
 #[inline]
 pub(crate) fn with_c_str<R>(text: &[u8], use_text: impl FnOnce(&CStr) -> R) -> R {
-    if text.len() >= ON_STACK || text.contains(&0) {
-        return with_buffer(text, use_text);
-    }
     let mut copy = [const { MaybeUninit::<u8>::uninit() }; ON_STACK];
-    // SAFETY: the text and its NUL fit into the copy (text.len() < ON_STACK), which is initialised
-    // that far afterwards; there is no NUL but the last.
-    let copy = unsafe {
-        let start: *mut u8 = copy.as_mut_ptr().cast();
-        start.copy_from_nonoverlapping(text.as_ptr(), text.len());
-        start.add(text.len()).write(0);
-        CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(start, text.len() + 1))
+    match copy_without_nul(text, &mut copy) {
+        Some(text) => use_text(text),
+        None => with_buffer(text, use_text),
+    }
+}
+
+/// Copies a text and adds the final NUL; `None` if it is too long or has a NUL in it.
+///
+/// Word by word, looking for NUL on the way: for labels, which are short, that takes half the time
+/// of searching and then copying.
+#[inline]
+fn copy_without_nul<'a>(
+    text: &[u8],
+    copy: &'a mut [MaybeUninit<u8>; ON_STACK],
+) -> Option<&'a CStr> {
+    const WORD: usize = size_of::<u64>();
+    // The highest bit of each byte is set in the result if that byte, or one below it, is 0.
+    let zero_bytes = |word: u64| {
+        const ONES: u64 = u64::from_ne_bytes([1; WORD]);
+        const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
+        word.wrapping_sub(ONES) & !word & HIGH
     };
-    use_text(copy)
+    if text.len() >= ON_STACK {
+        return None;
+    }
+    let start: *mut u8 = copy.as_mut_ptr().cast();
+    let mut zeros = 0;
+    let mut put_word = |at: usize, word: [u8; WORD]| {
+        let word = u64::from_ne_bytes(word);
+        zeros |= zero_bytes(word);
+        // SAFETY: within `copy`, since a word at `at` is within the text and text.len() < ON_STACK.
+        unsafe { start.add(at).cast::<u64>().write_unaligned(word) };
+    };
+    if let Some((_, last)) = text.split_last_chunk::<WORD>() {
+        for (nth, word) in text.as_chunks::<WORD>().0.iter().enumerate() {
+            put_word(nth * WORD, *word);
+        }
+        put_word(text.len() - WORD, *last); // it may overlap the one before
+    } else {
+        for (at, byte) in text.iter().enumerate() {
+            zeros |= u64::from(*byte == 0);
+            // SAFETY: as above.
+            unsafe { start.add(at).write(*byte) };
+        }
+    }
+    if zeros != 0 {
+        return None;
+    }
+    // SAFETY: as above; the text's bytes and the NUL have been written, and no other NUL.
+    unsafe {
+        start.add(text.len()).write(0);
+        let copy = std::slice::from_raw_parts(start, text.len() + 1);
+        Some(CStr::from_bytes_with_nul_unchecked(copy))
+    }
 }
 
 fn with_buffer<R>(text: &[u8], use_text: impl FnOnce(&CStr) -> R) -> R {

@@ -195,3 +195,70 @@ pub(super) fn queue() -> Arc<ThreadQueue> {
             queue
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traceme::TraceMe;
+
+    fn registered() -> usize {
+        REGISTRY.lock().threads.len()
+    }
+
+    // The only test of this binary that uses the recorder.
+    #[test]
+    fn threads_that_ended_leave_nothing_behind() {
+        let short_thread = || {
+            std::thread::spawn(|| drop(TraceMe::new("short")))
+                .join()
+                .unwrap();
+        };
+        let before = registered();
+        short_thread();
+        assert_eq!(registered(), before, "nothing records, so nothing is kept");
+
+        TraceMeRecorder::start(Level::CRITICAL).unwrap();
+        (0..1000).for_each(|_| short_thread());
+        let held = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                drop(TraceMe::new("outlives the session"));
+                held.wait();
+                held.wait();
+            });
+            held.wait();
+            assert_eq!(registered(), before + 1001);
+            let recording = TraceMeRecorder::stop().unwrap();
+            assert_eq!(recording.threads.len(), 1001);
+            assert_eq!(registered(), before + 1);
+            held.wait();
+        });
+        // Scoped threads end before their thread-locals are gone; a joined one does not.
+        while registered() > before {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_record_that_a_stop_overtook_stays_out_of_the_next_session() {
+        let queue = ThreadQueue::of_this_thread();
+        let event = |name: &str| What::Event {
+            name: name.into(),
+            start: 1,
+            end: 2,
+        };
+        let (first, second) = (session::tests::session(1), session::tests::session(2));
+        queue.count_opened(first);
+        assert_eq!(collect(first, [&queue].into_iter()).open_at_stop, 1);
+        queue.record(first, event("late"));
+        queue.count_opened(second);
+        queue.record(second, event("in time"));
+        // A name that took so long to make that the next session has begun.
+        queue.count_opened(first);
+        queue.record(first, event("later still"));
+        let recording = collect(second, [&queue].into_iter());
+        assert_eq!(recording.threads[0].events.len(), 1);
+        assert_eq!(recording.threads[0].events[0].name, b"in time");
+        assert_eq!(recording.open_at_stop, 0);
+    }
+}

@@ -60,3 +60,13 @@ pub(super) fn begin(level: Level) -> Session {
 pub(super) fn end(session: Session) {
     CURRENT.store(session.0 << LEVEL_BITS, Ordering::Release);
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A session by its number.
+    pub(in crate::traceme) fn session(number: u64) -> Session {
+        Session(number)
+    }
+}

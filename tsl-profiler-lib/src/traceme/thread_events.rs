@@ -24,8 +24,8 @@ pub(super) struct ThreadQueue {
     pub(super) tid: i64,
     name: Mutex<String>,
     records: SegQueue<(Session, What)>,
-    /// The session that `opened` counts for.
-    opened_in: AtomicU64,
+    /// The latest session that the thread has recorded in. Only the thread writes it.
+    session: AtomicU64,
     /// Events begun on this thread in that session, ended or not. Only the thread writes it.
     opened: AtomicU64,
 }
@@ -38,35 +38,43 @@ impl ThreadQueue {
             tid: i64::from(unsafe { libc::gettid() }),
             name: Mutex::new(String::new()),
             records: SegQueue::new(),
-            opened_in: AtomicU64::new(Session::NONE.number()),
+            session: AtomicU64::new(Session::NONE.number()),
             opened: AtomicU64::new(0),
         }
     }
 
     /// Counts an event that begins. For the thread itself.
     pub(super) fn count_opened(&self, session: Session) {
-        if self.opened_in.load(Ordering::Relaxed) != session.number() {
+        self.enter(session);
+        if self.session.load(Ordering::Relaxed) == session.number() {
+            let opened = self.opened.load(Ordering::Relaxed);
+            self.opened.store(opened + 1, Ordering::Release);
+        }
+    }
+
+    /// Writes down what happened. For the thread itself.
+    pub(super) fn record(&self, session: Session, what: What) {
+        self.enter(session);
+        self.records.push((session, what));
+    }
+
+    /// Makes the queue one of this session, unless the thread has gone on to a later one.
+    fn enter(&self, session: Session) {
+        if self.session.load(Ordering::Relaxed) < session.number() {
             // Once a session: threads get their names, if at all, soon after they begin.
             *self.name.lock() = name_of_this_thread();
             self.opened.store(0, Ordering::Relaxed);
-            self.opened_in.store(session.number(), Ordering::Release);
+            self.session.store(session.number(), Ordering::Release);
         }
-        let opened = self.opened.load(Ordering::Relaxed);
-        self.opened.store(opened + 1, Ordering::Release);
     }
 
     /// Events that this thread began in the session.
     pub(super) fn opened(&self, session: Session) -> u64 {
-        if self.opened_in.load(Ordering::Acquire) == session.number() {
+        if self.session.load(Ordering::Acquire) == session.number() {
             self.opened.load(Ordering::Acquire)
         } else {
             0
         }
-    }
-
-    /// For the thread itself.
-    pub(super) fn record(&self, session: Session, what: What) {
-        self.records.push((session, what));
     }
 
     /// Takes what has been recorded in this session, in order. What is left of others goes.
@@ -76,7 +84,7 @@ impl ThreadQueue {
             .map(|(_, what)| what)
     }
 
-    /// The thread's name as the kernel knows it; before its first event in a session, empty.
+    /// The thread's name as the kernel knows it; before its first event, empty.
     pub(super) fn name(&self) -> String {
         self.name.lock().clone()
     }
