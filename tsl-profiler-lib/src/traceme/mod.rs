@@ -15,10 +15,12 @@
 //! | `thread_events` | one thread's queue |
 //! | `recorder` | starting, stopping, and collecting from the threads |
 //! | [`encode`](mod@encode) | metadata in names |
+//! | `fork` | what a forked child sees of it |
 //! | `clock` | the time |
 
 mod clock;
 pub mod encode;
+mod fork;
 mod recorder;
 mod scope;
 mod session;

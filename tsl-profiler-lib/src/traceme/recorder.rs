@@ -1,9 +1,11 @@
 //! Starting, stopping, and collecting from the threads.
 
+use super::fork;
 use super::session::{self, Level, Session};
 use super::thread_events::{ThreadQueue, What};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -51,6 +53,7 @@ pub struct Event {
 impl TraceMeRecorder {
     /// Starts a session, which records events up to this level.
     pub fn start(level: Level) -> Result<(), AlreadyRecording> {
+        fork::watch();
         let mut registry = REGISTRY.lock();
         if registry.recording.is_some() {
             return Err(AlreadyRecording);
@@ -153,22 +156,61 @@ impl Registry {
     }
 }
 
+/// Holds the registry while the process forks, so that the child finds it whole and unlocked.
+pub(super) fn lock_for_fork() {
+    std::mem::forget(REGISTRY.lock());
+}
+
+/// Ends [`lock_for_fork`], on the same thread.
+///
+/// # Safety
+/// `lock_for_fork` was called on this thread and not yet ended.
+pub(super) unsafe fn unlock_after_fork() {
+    // SAFETY: this function's contract; the guard was forgotten, so the lock is held.
+    unsafe { REGISTRY.force_unlock() };
+}
+
+/// Ends the parent's session in a child, where nobody will stop it.
+///
+/// The queues are left as they are and never freed: their threads are not in the child, and one may
+/// have been in the middle of a record, which whoever empties its queue would wait for.
+pub(super) fn abandon_in_child() {
+    let mut registry = REGISTRY.lock();
+    if let Some(session) = registry.recording.take() {
+        session::end(session);
+    }
+    std::mem::forget(std::mem::take(&mut registry.threads));
+}
+
 /// The thread's hold on its queue.
 struct Registered {
     queue: Arc<ThreadQueue>,
     key: u64,
+    /// The process that the queue is registered in, and in which its thread id is true.
+    forks: u64,
 }
 
 impl Registered {
     fn new() -> Self {
         let queue = Arc::new(ThreadQueue::of_this_thread());
         let key = REGISTRY.lock().add(Arc::clone(&queue), false);
-        Self { queue, key }
+        let forks = fork::count();
+        Self { queue, key, forks }
+    }
+
+    /// In a forked child, the thread's queue was its parent's.
+    fn follow_fork(&mut self) {
+        if self.forks != fork::count() {
+            std::mem::forget(std::mem::replace(self, Self::new()));
+        }
     }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
+        if self.forks != fork::count() {
+            return; // the registry of this process does not know it
+        }
         let mut registry = REGISTRY.lock();
         if registry.recording.is_none() {
             registry.threads.remove(&self.key);
@@ -182,10 +224,14 @@ impl Drop for Registered {
 /// while the thread is ending and has lost its own.
 pub(super) fn queue() -> Arc<ThreadQueue> {
     thread_local! {
-        static QUEUE: Registered = Registered::new();
+        static QUEUE: RefCell<Registered> = RefCell::new(Registered::new());
     }
     QUEUE
-        .try_with(|registered| Arc::clone(&registered.queue))
+        .try_with(|registered| {
+            let mut registered = registered.borrow_mut();
+            registered.follow_fork();
+            Arc::clone(&registered.queue)
+        })
         .unwrap_or_else(|_| {
             let queue = Arc::new(ThreadQueue::of_this_thread());
             let mut registry = REGISTRY.lock();
