@@ -26,7 +26,8 @@ pub(crate) fn with_c_str<R>(text: &[u8], use_text: impl FnOnce(&CStr) -> R) -> R
 /// Copies a text and adds the final NUL; `None` if it is too long or has a NUL in it.
 ///
 /// Word by word, looking for NUL on the way: for labels, which are short, that takes half the time
-/// of searching and then copying.
+/// of searching and then copying. The writes are volatile so that the compiler does not make a call
+/// of memcpy out of them again.
 #[inline]
 fn copy_without_nul<'a>(
     text: &[u8],
@@ -45,10 +46,9 @@ fn copy_without_nul<'a>(
     let start: *mut u8 = copy.as_mut_ptr().cast();
     let mut zeros = 0;
     let mut put_word = |at: usize, word: [u8; WORD]| {
-        let word = u64::from_ne_bytes(word);
-        zeros |= zero_bytes(word);
+        zeros |= zero_bytes(u64::from_ne_bytes(word));
         // SAFETY: within `copy`, since a word at `at` is within the text and text.len() < ON_STACK.
-        unsafe { start.add(at).cast::<u64>().write_unaligned(word) };
+        unsafe { start.add(at).cast::<[u8; WORD]>().write_volatile(word) };
     };
     if let Some((_, last)) = text.split_last_chunk::<WORD>() {
         for (nth, word) in text.as_chunks::<WORD>().0.iter().enumerate() {
@@ -59,7 +59,7 @@ fn copy_without_nul<'a>(
         for (at, byte) in text.iter().enumerate() {
             zeros |= u64::from(*byte == 0);
             // SAFETY: as above.
-            unsafe { start.add(at).write(*byte) };
+            unsafe { start.add(at).write_volatile(*byte) };
         }
     }
     if zeros != 0 {
