@@ -2,13 +2,17 @@
 
 use crate::scope_id::{IdSource, LastId};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// What stands between two labels (TSL's choice: TensorFlow's op names do not use it).
 const SEPARATOR: &[u8] = b"::";
 
 /// Odd: enabled. Every change of state makes a new generation; `enable(true)` twice is one.
 static GENERATION: AtomicI32 = AtomicI32::new(0);
+
+/// What [`AnnotationStack::mirror_generation`] was given.
+static MIRROR: AtomicPtr<AtomicI32> = AtomicPtr::new(ptr::null_mut());
 
 static IDS: IdSource = IdSource::new();
 
@@ -64,6 +68,17 @@ impl Stack {
         self.ids.push(IDS.next(&mut self.last_id));
     }
 
+    /// Gives the last label another text, and leaves its id.
+    fn replace_last(&mut self, name: &[u8]) {
+        if let Some(&length) = self.lengths.last() {
+            self.label.truncate(length);
+            if length > 0 {
+                self.label.extend_from_slice(SEPARATOR);
+            }
+            self.label.extend_from_slice(name);
+        }
+    }
+
     #[inline]
     fn pop(&mut self) {
         match self.lengths.pop() {
@@ -112,7 +127,16 @@ impl AnnotationStack {
             })
         };
         // The closure always returns a value, so this cannot fail.
-        let _ = GENERATION.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
+        let _ = GENERATION.fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
+        update_mirror();
+    }
+
+    /// Keeps `word` equal to the generation from now on, which is odd while annotations are on: for
+    /// code of another language, which reads it inline in place of
+    /// [`is_enabled`](Self::is_enabled). One word in a process; a later one takes its place.
+    pub fn mirror_generation(word: &'static AtomicI32) {
+        MIRROR.store(ptr::from_ref(word).cast_mut(), Ordering::SeqCst);
+        update_mirror();
     }
 
     /// Adds a label, of any bytes, and gives it a scope range id. It is joined to those below it
@@ -123,6 +147,15 @@ impl AnnotationStack {
     #[inline]
     pub fn push(name: &[u8]) {
         Self::update(|stack| stack.push(name));
+    }
+
+    /// Puts another text in the place of the last label; its scope range id stays. On an empty
+    /// stack, does nothing.
+    ///
+    /// # Panics
+    /// Inside [`with`](Self::with) on the same thread.
+    pub fn replace_last(name: &[u8]) {
+        Self::update(|stack| stack.replace_last(name));
     }
 
     /// Takes the last label off; on an empty stack, does nothing.
@@ -175,5 +208,21 @@ impl AnnotationStack {
                 change(&mut stack);
             })
             .is_ok()
+    }
+}
+
+/// Brings the mirror up to the generation.
+fn update_mirror() {
+    let word = MIRROR.load(Ordering::SeqCst);
+    // SAFETY: null, or from the reference that `mirror_generation` was given.
+    if let Some(word) = unsafe { word.as_ref() } {
+        // Whoever writes last has seen the newest generation, since it looks again afterwards.
+        loop {
+            let generation = GENERATION.load(Ordering::SeqCst);
+            word.store(generation, Ordering::SeqCst);
+            if GENERATION.load(Ordering::SeqCst) == generation {
+                return;
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 use annotation_stack::AnnotationStack;
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, mpsc};
 use std::thread;
 
@@ -264,10 +265,43 @@ fn calls_while_the_thread_ends_do_nothing() {
     assert!(label.is_empty() || label == b"left open");
 }
 
+#[test]
+fn the_mirror_ends_where_the_generation_does_however_many_threads_change_it() {
+    static MIRROR: AtomicI32 = AtomicI32::new(-1);
+    let _enabled = Enabled::new();
+    AnnotationStack::mirror_generation(&MIRROR);
+    let first = MIRROR.load(Ordering::Acquire);
+    assert_eq!(first & 1, 1, "enabled when the mirror was set up");
+    AnnotationStack::enable(true);
+    assert_eq!(MIRROR.load(Ordering::Acquire), first, "no change of state");
+    AnnotationStack::enable(false);
+    assert_eq!(MIRROR.load(Ordering::Acquire), first + 1);
+
+    let barrier = Barrier::new(4);
+    for _ in 0..200 {
+        thread::scope(|scope| {
+            for nth in 0..4 {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    barrier.wait();
+                    AnnotationStack::enable(nth % 2 == 0);
+                });
+            }
+        });
+        let mirrored = MIRROR.load(Ordering::Acquire) & 1 == 1;
+        assert_eq!(mirrored, AnnotationStack::is_enabled());
+        assert_eq!(
+            MIRROR.load(Ordering::Acquire),
+            AnnotationStack::position().generation
+        );
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Push(Vec<u8>),
     Pop,
+    ReplaceLast(Vec<u8>),
     Enable(bool),
 }
 
@@ -275,6 +309,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => prop::collection::vec(any::<u8>(), 0..8).prop_map(Step::Push),
         5 => Just(Step::Pop),
+        1 => prop::collection::vec(any::<u8>(), 0..8).prop_map(Step::ReplaceLast),
         1 => any::<bool>().prop_map(Step::Enable),
     ];
     prop::collection::vec(step, 0..60)
@@ -303,6 +338,14 @@ proptest! {
                 Step::Pop => {
                     AnnotationStack::pop();
                     model.pop();
+                }
+                Step::ReplaceLast(name) => {
+                    let before = ids();
+                    AnnotationStack::replace_last(&name);
+                    if let Some(last) = model.last_mut() {
+                        *last = name;
+                    }
+                    prop_assert_eq!(ids(), before);
                 }
                 Step::Enable(enable) => {
                     AnnotationStack::enable(enable);
