@@ -50,7 +50,7 @@ struct Block {
 
 impl Block {
     fn new(size: usize) -> Self {
-        let memory = Box::leak(vec![0; size].into_boxed_slice());
+        let memory: &mut [u8] = Box::leak(vec![0u8; size].into_boxed_slice());
         Self {
             address: NonNull::from(memory).cast(),
             size,
