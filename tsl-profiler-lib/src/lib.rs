@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`label`] | what can be a label |
 //! | [`scoped_annotation`] | annotations that end with a scope |
+//! | [`ranges`] | ranges for callers in other languages |
 //! | [`traceme`] | the recorder of host events |
 //! | [`traceme_wrapper`] | annotations that an object owns and any thread may end |
 //! | `owned_range` | why such an object never ends another one's range |
@@ -21,6 +22,7 @@
 
 pub mod label;
 mod owned_range;
+pub mod ranges;
 pub mod scoped_annotation;
 pub mod traceme;
 pub mod traceme_wrapper;

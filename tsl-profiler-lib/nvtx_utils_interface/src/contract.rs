@@ -8,13 +8,14 @@
 macro_rules! check_nvtx_utils {
     ($module:path) => {
         const _: () = {
-            use ::std::ffi::{CStr, c_void};
+            use ::std::ffi::{CStr, c_char, c_void};
             use $crate::{ProfilerDomainHandle, RangeTitle, StreamHandle, StringHandle};
             use $module as implementation;
 
             let _: fn() -> Option<ProfilerDomainHandle> = implementation::default_profiler_domain;
             let _: fn(ProfilerDomainHandle, &[u8]) = implementation::range_push;
             let _: fn(ProfilerDomainHandle, &CStr) = implementation::range_push_cstr;
+            let _: unsafe fn(ProfilerDomainHandle, *const c_char) = implementation::range_push_ptr;
             let _: fn(ProfilerDomainHandle, Option<&[u8]>, RangeTitle<'_>) =
                 implementation::range_push_annotated;
             let _: fn(ProfilerDomainHandle, StringHandle, u64, &[u8]) =

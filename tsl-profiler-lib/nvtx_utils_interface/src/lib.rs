@@ -13,7 +13,7 @@
 //! | function | promise |
 //! |---|---|
 //! | `default_profiler_domain` | `None` if ranges are off; decided once, the same for the life of the process |
-//! | `range_push`, `range_push_cstr` | opens a range on this thread and pushes the same text on the annotation stack, where the implementation feeds it |
+//! | `range_push`, `range_push_cstr`, `range_push_ptr` | opens a range on this thread and pushes the same text on the annotation stack, where the implementation feeds it |
 //! | `range_push_annotated` | the same with a text of its own for the annotation stack; `None`: the stack is left alone |
 //! | `range_push_registered` | the same with a registered title and a payload; a null title opens a range without a name |
 //! | `range_pop` | closes this thread's innermost range |

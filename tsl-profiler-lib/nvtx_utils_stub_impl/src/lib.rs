@@ -5,7 +5,7 @@
 //! handles that are null. Promises of each function: see [`nvtx_utils_interface`].
 
 use nvtx_utils_interface::{ProfilerDomainHandle, RangeTitle, StreamHandle, StringHandle};
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
 nvtx_utils_interface::check_nvtx_utils!(crate);
 
@@ -22,6 +22,13 @@ pub fn range_push(_domain: ProfilerDomainHandle, _title: &[u8]) {}
 /// Does nothing.
 #[inline]
 pub fn range_push_cstr(_domain: ProfilerDomainHandle, _title: &CStr) {}
+
+/// Does nothing.
+///
+/// # Safety
+/// None to keep here; other implementations read the title.
+#[inline]
+pub unsafe fn range_push_ptr(_domain: ProfilerDomainHandle, _title: *const c_char) {}
 
 /// Does nothing.
 #[inline]

@@ -32,7 +32,7 @@ pub use names::{name_current_thread, name_device, name_stream};
 pub use provider::{provider, rejected};
 pub use ranges::{
     mark, range_depth, range_pop, range_push, range_push_annotated, range_push_cstr,
-    range_push_registered, range_start, range_stop,
+    range_push_ptr, range_push_registered, range_start, range_stop,
 };
 pub use registered::{MAX_POOL_BYTES, MAX_STRING_BYTES, register_string, registered_bytes};
 

@@ -7,7 +7,7 @@ use crate::text::with_c_str;
 use annotation_stack::AnnotationStack;
 use nvtx_utils_interface::{ProfilerDomainHandle, RangeTitle, StringHandle};
 use std::cell::Cell;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 
 thread_local! {
     /// Ranges of this thread that were pushed here and not popped.
@@ -26,6 +26,22 @@ pub fn range_push(_domain: ProfilerDomainHandle, title: &[u8]) {
 pub fn range_push_cstr(_domain: ProfilerDomainHandle, title: &CStr) {
     annotate(title.to_bytes());
     push(title);
+}
+
+/// Opens a range with a title as C has it; null is empty. Where the annotation stack is not enabled
+/// nobody here looks for the title's end.
+///
+/// # Safety
+/// The title is null or NUL-terminated, and stays unchanged during the call.
+#[inline]
+pub unsafe fn range_push_ptr(_domain: ProfilerDomainHandle, title: *const c_char) {
+    let title = if title.is_null() { c"".as_ptr() } else { title };
+    if AnnotationStack::is_enabled() {
+        // SAFETY: not null, and this function's contract.
+        AnnotationStack::push(unsafe { CStr::from_ptr(title) }.to_bytes());
+    }
+    // SAFETY: as above.
+    unsafe { push_ptr(title) };
 }
 
 /// Opens a range whose annotation has a text of its own. With `None` the annotation stack is left
@@ -114,7 +130,15 @@ fn push_registered(title: &Entry, schema_id: u64, bytes: &[u8]) {
 
 #[inline]
 fn push(title: &CStr) {
-    DEPTH.set(DEPTH.get() + 1);
     // SAFETY: a C string, which lives through the call.
-    unsafe { (table().push)(title.as_ptr()) };
+    unsafe { push_ptr(title.as_ptr()) };
+}
+
+/// # Safety
+/// The title is NUL-terminated.
+#[inline]
+unsafe fn push_ptr(title: *const c_char) {
+    DEPTH.set(DEPTH.get() + 1);
+    // SAFETY: this function's contract.
+    unsafe { (table().push)(title) };
 }

@@ -277,6 +277,32 @@ fn a_c_string_is_passed_on_without_a_copy() {
 }
 
 #[test]
+fn a_title_as_c_has_it() {
+    for annotations in [true, false] {
+        let recorder = Recorder::new(annotations);
+        for title in [c"", c"bytes \xff\xfe"] {
+            // SAFETY: NUL-terminated.
+            unsafe { nvtx_utils::range_push_ptr(recorder.domain, title.as_ptr()) };
+            assert_eq!(LAST_POINTER.take(), title.as_ptr());
+            let annotation = if annotations { title.to_bytes() } else { b"" };
+            assert_eq!(
+                recorder.one_call(),
+                call("push", title.to_bytes(), annotation)
+            );
+            nvtx_utils::range_pop(recorder.domain);
+            recorder.calls();
+        }
+        // SAFETY: null is allowed.
+        unsafe { nvtx_utils::range_push_ptr(recorder.domain, std::ptr::null()) };
+        assert_eq!(nvtx_utils::range_depth(recorder.domain), 1);
+        assert!(!LAST_POINTER.take().is_null(), "ROCTX gets an empty text");
+        assert_eq!(recorder.one_call(), call("push", b"", b""));
+        nvtx_utils::range_pop(recorder.domain);
+        recorder.calls();
+    }
+}
+
+#[test]
 fn an_annotation_of_its_own() {
     let recorder = Recorder::new(true);
     nvtx_utils::range_push_annotated(
