@@ -2,10 +2,8 @@
 //! them.
 
 use crate::text::into_lossy_string;
-use prost::bytes::{Buf, BufMut};
-use prost::encoding::{
-    self, DecodeContext, WireType, encode_key, encode_varint, encoded_len_varint, key_len,
-};
+use prost::bytes::Buf;
+use prost::encoding::{self, DecodeContext, WireType, encoded_len_varint, key_len};
 use prost::{DecodeError, Message};
 use std::collections::BTreeMap;
 
@@ -14,7 +12,7 @@ pub(super) trait Field {
     /// Whether the field can be read from this wire type.
     fn accepts(tag: u32, wire_type: WireType) -> bool;
     /// Writes the field, or nothing where it has proto3's default.
-    fn write(&self, tag: u32, buf: &mut impl BufMut);
+    fn write(&self, tag: u32, out: &mut Vec<u8>);
     /// The bytes that [`write`](Self::write) writes.
     fn size(&self, tag: u32) -> usize;
     /// Reads the field whose key was just read.
@@ -28,7 +26,87 @@ pub(super) trait Field {
 }
 
 /// A message of this crate.
-pub(super) trait Submessage: Message + Default {}
+pub(super) trait Submessage: Message + Default {
+    /// Writes the fields, without the message's own key and length.
+    fn write_fields(&self, out: &mut Vec<u8>);
+}
+
+/// Room for a key and a varint: 5 and 10 bytes at most, and a size that is one store.
+const FIELD_BYTES: usize = 16;
+
+/// Writes `value` as a varint from `start` of `bytes` and returns its end.
+#[inline]
+fn put_varint(bytes: &mut [u8; FIELD_BYTES], start: usize, mut value: u64) -> usize {
+    let mut end = start;
+    while value >= 0x80 {
+        bytes[end] = value as u8 | 0x80;
+        value >>= 7;
+        end += 1;
+    }
+    bytes[end] = value as u8;
+    end + 1
+}
+
+#[inline]
+fn key(tag: u32, wire_type: WireType) -> u64 {
+    u64::from(tag << 3 | wire_type as u32)
+}
+
+/// Writes the first `len` bytes: all of them and back, which is faster than a copy of any length.
+#[inline]
+fn put(bytes: &[u8; FIELD_BYTES], len: usize, out: &mut Vec<u8>) {
+    let end = out.len() + len;
+    out.extend_from_slice(bytes);
+    out.truncate(end);
+}
+
+/// Writes a field of a number, also where it is 0.
+#[inline]
+pub(super) fn write_varint(tag: u32, value: u64, out: &mut Vec<u8>) {
+    let mut bytes = [0; FIELD_BYTES];
+    let end = put_varint(&mut bytes, 0, key(tag, WireType::Varint));
+    let end = put_varint(&mut bytes, end, value);
+    put(&bytes, end, out);
+}
+
+/// Writes a field of text or bytes, also where it is empty.
+pub(super) fn write_bytes(tag: u32, value: &[u8], out: &mut Vec<u8>) {
+    let mut bytes = [0; FIELD_BYTES];
+    let end = put_varint(&mut bytes, 0, key(tag, WireType::LengthDelimited));
+    let end = put_varint(&mut bytes, end, value.len() as u64);
+    put(&bytes, end, out);
+    out.extend_from_slice(value);
+}
+
+/// Writes a field whose content `write` writes.
+///
+/// The content is written before its length is known: that spares a walk over all events for each
+/// message that they are nested in. A length of one byte, as nearly all are, is put in its place
+/// afterwards; for a longer one the content moves.
+#[inline]
+fn write_nested(tag: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = [0; FIELD_BYTES];
+    let end = put_varint(&mut bytes, 0, key(tag, WireType::LengthDelimited));
+    put(&bytes, end + 1, out);
+    let start = out.len();
+    write(out);
+    let len = out.len() - start;
+    match out.get_mut(start - 1) {
+        Some(byte) if len < 0x80 => *byte = len as u8,
+        _ => insert_length(start, out),
+    }
+}
+
+/// Puts a length of more than one byte before the content that starts at `start`.
+#[cold]
+fn insert_length(start: usize, out: &mut Vec<u8>) {
+    let end = out.len();
+    let mut bytes = [0; FIELD_BYTES];
+    let length_bytes = put_varint(&mut bytes, 0, (end - start) as u64);
+    out.extend_from_slice(&bytes[..length_bytes - 1]);
+    out.copy_within(start..end, start + length_bytes - 1);
+    out[start - 1..start - 1 + length_bytes].copy_from_slice(&bytes[..length_bytes]);
+}
 
 /// The bytes of a length-delimited field whose content has `len` bytes.
 #[inline]
@@ -42,9 +120,9 @@ impl Field for i64 {
     }
 
     #[inline]
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
         if *self != 0 {
-            encoding::int64::encode(tag, self, buf);
+            write_varint(tag, *self as u64, out);
         }
     }
 
@@ -73,9 +151,9 @@ impl Field for String {
         wire_type == WireType::LengthDelimited
     }
 
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
         if !self.is_empty() {
-            encoding::string::encode(tag, self, buf);
+            write_bytes(tag, self.as_bytes(), out);
         }
     }
 
@@ -105,9 +183,9 @@ impl Field for Vec<u8> {
         wire_type == WireType::LengthDelimited
     }
 
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
         if !self.is_empty() {
-            encoding::bytes::encode(tag, self, buf);
+            write_bytes(tag, self, out);
         }
     }
 
@@ -134,8 +212,10 @@ impl Field for Vec<String> {
         wire_type == WireType::LengthDelimited
     }
 
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
-        encoding::string::encode_repeated(tag, self, buf);
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
+        for text in self {
+            write_bytes(tag, text.as_bytes(), out);
+        }
     }
 
     fn size(&self, tag: u32) -> usize {
@@ -164,8 +244,8 @@ impl Field for Vec<i64> {
         matches!(wire_type, WireType::LengthDelimited | WireType::Varint)
     }
 
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
-        encoding::int64::encode_packed(tag, self, buf);
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
+        encoding::int64::encode_packed(tag, self, out);
     }
 
     fn size(&self, tag: u32) -> usize {
@@ -189,9 +269,9 @@ impl<M: Submessage> Field for Vec<M> {
     }
 
     #[inline]
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
         for message in self {
-            encoding::message::encode(tag, message, buf);
+            write_nested(tag, out, |out| message.write_fields(out));
         }
     }
 
@@ -223,16 +303,12 @@ impl<M: Submessage> Field for BTreeMap<i64, M> {
         wire_type == WireType::LengthDelimited
     }
 
-    fn write(&self, tag: u32, buf: &mut impl BufMut) {
+    fn write(&self, tag: u32, out: &mut Vec<u8>) {
         for (key, value) in self {
-            let value_len = value.encoded_len();
-            let entry_len = encoding::int64::encoded_len(1, key) + delimited_size(2, value_len);
-            encode_key(tag, WireType::LengthDelimited, buf);
-            encode_varint(entry_len as u64, buf);
-            encoding::int64::encode(1, key, buf);
-            encode_key(2, WireType::LengthDelimited, buf);
-            encode_varint(value_len as u64, buf);
-            value.encode_raw(buf);
+            write_nested(tag, out, |out| {
+                write_varint(1, *key as u64, out);
+                write_nested(2, out, |out| value.write_fields(out));
+            });
         }
     }
 
@@ -248,52 +324,23 @@ impl<M: Submessage> Field for BTreeMap<i64, M> {
     fn read(
         &mut self,
         _: u32,
-        wire_type: WireType,
+        _: WireType,
         buf: &mut impl Buf,
         ctx: DecodeContext,
     ) -> Result<(), DecodeError> {
-        let mut entry = MapEntry::default();
-        encoding::message::merge(wire_type, &mut entry, buf, ctx)?;
-        self.insert(entry.key, entry.value);
-        Ok(())
-    }
-}
-
-/// An entry of a map while it is read.
-#[derive(Clone, Debug, Default)]
-struct MapEntry<M> {
-    key: i64,
-    value: M,
-}
-
-impl<M: Submessage> Message for MapEntry<M> {
-    fn encode_raw(&self, buf: &mut impl BufMut) {
-        encoding::int64::encode(1, &self.key, buf);
-        encoding::message::encode(2, &self.value, buf);
-    }
-
-    fn merge_field(
-        &mut self,
-        tag: u32,
-        wire_type: WireType,
-        buf: &mut impl Buf,
-        ctx: DecodeContext,
-    ) -> Result<(), DecodeError> {
-        match (tag, wire_type) {
-            (1, WireType::Varint) => self.key.read(tag, wire_type, buf, ctx),
-            (2, WireType::LengthDelimited) => {
-                encoding::message::merge(wire_type, &mut self.value, buf, ctx)
+        let mut entry = (0, M::default());
+        encoding::merge_loop(&mut entry, buf, ctx, |(key, value), buf, ctx| {
+            let (tag, wire_type) = encoding::decode_key(buf)?;
+            match (tag, wire_type) {
+                (1, WireType::Varint) => key.read(tag, wire_type, buf, ctx),
+                (2, WireType::LengthDelimited) => {
+                    encoding::message::merge(wire_type, value, buf, ctx)
+                }
+                _ => encoding::skip_field(wire_type, tag, buf, ctx),
             }
-            _ => encoding::skip_field(wire_type, tag, buf, ctx),
-        }
-    }
-
-    fn encoded_len(&self) -> usize {
-        encoding::int64::encoded_len(1, &self.key) + delimited_size(2, self.value.encoded_len())
-    }
-
-    fn clear(&mut self) {
-        *self = Self::default();
+        })?;
+        self.insert(entry.0, entry.1);
+        Ok(())
     }
 }
 
@@ -301,13 +348,23 @@ impl<M: Submessage> Message for MapEntry<M> {
 /// tag })`. Fields are written in the order given, unknown ones last.
 macro_rules! message {
     ($name:ident { $($field:ident = $first:literal $(| $tag:literal)*),* $(,)? }) => {
-        impl Submessage for $name {}
+        impl Submessage for $name {
+            #[inline]
+            fn write_fields(&self, out: &mut Vec<u8>) {
+                $(field::Field::write(&self.$field, $first, out);)*
+                out.extend_from_slice(self.unknown_fields.as_bytes());
+            }
+        }
 
         impl prost::Message for $name {
-            #[inline]
             fn encode_raw(&self, buf: &mut impl prost::bytes::BufMut) {
-                $(field::Field::write(&self.$field, $first, buf);)*
-                buf.put_slice(self.unknown_fields.as_bytes());
+                buf.put_slice(&self.encode_to_vec());
+            }
+
+            fn encode_to_vec(&self) -> Vec<u8> {
+                let mut out = Vec::new();
+                self.write_fields(&mut out);
+                out
             }
 
             fn merge_field(

@@ -1,8 +1,8 @@
 //! The two oneofs.
 
-use super::field::{Field, delimited_size};
+use super::field::{Field, delimited_size, write_bytes, write_varint};
 use prost::DecodeError;
-use prost::bytes::{Buf, BufMut};
+use prost::bytes::Buf;
 use prost::encoding::{self, DecodeContext, WireType};
 
 /// The oneof of [`XEvent`](super::XEvent).
@@ -76,10 +76,10 @@ impl Field for Option<Data> {
     }
 
     #[inline]
-    fn write(&self, _: u32, buf: &mut impl BufMut) {
+    fn write(&self, _: u32, out: &mut Vec<u8>) {
         match self {
-            Some(Data::OffsetPs(value)) => encoding::int64::encode(2, value, buf),
-            Some(Data::NumOccurrences(value)) => encoding::int64::encode(5, value, buf),
+            Some(Data::OffsetPs(value)) => write_varint(2, *value as u64, out),
+            Some(Data::NumOccurrences(value)) => write_varint(5, *value as u64, out),
             None => {}
         }
     }
@@ -120,14 +120,14 @@ impl Field for Option<Value> {
     }
 
     #[inline]
-    fn write(&self, _: u32, buf: &mut impl BufMut) {
+    fn write(&self, _: u32, out: &mut Vec<u8>) {
         match self {
-            Some(Value::DoubleValue(value)) => encoding::double::encode(2, value, buf),
-            Some(Value::Uint64Value(value)) => encoding::uint64::encode(3, value, buf),
-            Some(Value::Int64Value(value)) => encoding::int64::encode(4, value, buf),
-            Some(Value::StrValue(value)) => encoding::string::encode(5, value, buf),
-            Some(Value::BytesValue(value)) => encoding::bytes::encode(6, value, buf),
-            Some(Value::RefValue(value)) => encoding::uint64::encode(7, value, buf),
+            Some(Value::DoubleValue(value)) => encoding::double::encode(2, value, out),
+            Some(Value::Uint64Value(value)) => write_varint(3, *value, out),
+            Some(Value::Int64Value(value)) => write_varint(4, *value as u64, out),
+            Some(Value::StrValue(value)) => write_bytes(5, value.as_bytes(), out),
+            Some(Value::BytesValue(value)) => write_bytes(6, value, out),
+            Some(Value::RefValue(value)) => write_varint(7, *value, out),
             None => {}
         }
     }
