@@ -17,11 +17,15 @@
 //! | [`capture`] | what a session captured |
 //! | [`collector`] | planes and lines of it |
 //! | [`host_tracer`] | host events as lines, where no other profiler makes them |
+//! | [`annotation_map`] | what stood on a thread when it called HIP |
 //! | [`annotation`] | the grammar of names with metadata |
+//! | [`annotation_map`] | what stood around each HIP call, by correlation id |
 //! | [`clock`] | the marker clock and the wall clock |
 //! | [`drops`] | what was not kept, by reason |
 
 pub mod annotation;
+pub mod annotation_map;
+pub mod annotation_map;
 pub mod capture;
 pub mod clock;
 pub mod collector;
@@ -32,6 +36,8 @@ mod listener;
 pub mod sdk;
 pub mod tracer;
 
+pub use annotation_map::AnnotationMap;
+pub use annotation_map::AnnotationMap;
 pub use capture::TraceCapture;
 pub use collector::{CarrierPlane, CollectorOptions, RocmTraceCollector, RowStyle};
 pub use embedded_roctx;

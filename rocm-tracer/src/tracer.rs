@@ -3,7 +3,10 @@
 use crate::capture::TraceCapture;
 use crate::clock::{self, Anchor, ClockSource, Span};
 use crate::intercept;
-use crate::listener::session::{self, Limits};
+use crate::listener::{
+    self,
+    session::{self, Limits},
+};
 use crate::sdk;
 use annotation_stack::AnnotationStack;
 use parking_lot::Mutex;
@@ -81,6 +84,15 @@ impl RocmTracer {
         self.running.lock().is_none()
     }
 
+    /// The label of the innermost ROCTX range that the calling thread has open in the active
+    /// session; empty if there is none. A copy: what other threads or later calls do changes
+    /// nothing about it.
+    pub fn current_roctx_label(&self) -> Vec<u8> {
+        listener::with_open_labels(|labels| labels.next_back().map(<[u8]>::to_vec))
+            .flatten()
+            .unwrap_or_default()
+    }
+
     /// Starts a session: from the return on, every ROCTX call of the process is recorded, and the
     /// annotation stack is enabled.
     ///
@@ -119,6 +131,14 @@ impl RocmTracer {
             warnings,
         });
         Ok(())
+    }
+
+    /// Writes the label of the innermost ROCTX range that is open on the calling thread over what is
+    /// in `label`: nothing if none is open, if it was not kept, or if no session records. It is the
+    /// label as the trace has it, cut where it was too long.
+    pub fn copy_current_label(&self, label: &mut Vec<u8>) {
+        label.clear();
+        listener::with_current_label(|current| label.extend_from_slice(current));
     }
 
     /// Stops the session and returns what it captured. From the return on nothing is recorded.

@@ -132,6 +132,18 @@ impl Markers {
         });
     }
 
+    /// The label of the innermost open range; empty if none is open or it was not kept.
+    pub(super) fn innermost_label(&self) -> &[u8] {
+        match self.frames.last() {
+            Some(Some(place)) => {
+                let slot = &self.chunks[place.chunk as usize][place.offset as usize];
+                // SAFETY: the slot's label is of this log's arena, which the result borrows.
+                unsafe { slot.label.bytes() }
+            }
+            _ => &[],
+        }
+    }
+
     /// Whether there is room for one more slot; if need be, makes a chunk of what the session's
     /// limit allows.
     #[inline]
@@ -191,6 +203,15 @@ impl Markers {
         self.chunks.iter().flatten().map(|&slot| {
             // SAFETY: the slot's label is of this log's arena, which the result borrows.
             (slot, unsafe { slot.label.bytes() })
+        })
+    }
+
+    /// The labels of the open ranges that are kept, outermost first.
+    pub(super) fn open_labels(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.frames.iter().flatten().map(|place| {
+            let slot = &self.chunks[place.chunk as usize][place.offset as usize];
+            // SAFETY: the slot's label is of this log's arena, which the result borrows.
+            unsafe { slot.label.bytes() }
         })
     }
 
