@@ -82,7 +82,7 @@ pub fn sort_lines_by_name(plane: &mut XPlane) {
 pub fn sort_line_events(line: &mut XLine) {
     let key = |event: &XEvent| (offset_ps(event), Reverse(event.duration_ps));
     if !line.events.is_sorted_by_key(key) {
-        line.events.sort_by_key(key);
+        line.events.sort_by_cached_key(key);
     }
 }
 
