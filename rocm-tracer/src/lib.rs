@@ -19,12 +19,10 @@
 //! | [`host_tracer`] | host events as lines, where no other profiler makes them |
 //! | [`annotation_map`] | what stood on a thread when it called HIP |
 //! | [`annotation`] | the grammar of names with metadata |
-//! | [`annotation_map`] | what stood around each HIP call, by correlation id |
 //! | [`clock`] | the marker clock and the wall clock |
 //! | [`drops`] | what was not kept, by reason |
 
 pub mod annotation;
-pub mod annotation_map;
 pub mod annotation_map;
 pub mod capture;
 pub mod clock;
@@ -36,7 +34,6 @@ mod listener;
 pub mod sdk;
 pub mod tracer;
 
-pub use annotation_map::AnnotationMap;
 pub use annotation_map::AnnotationMap;
 pub use capture::TraceCapture;
 pub use collector::{CarrierPlane, CollectorOptions, RocmTraceCollector, RowStyle};

@@ -84,15 +84,6 @@ impl RocmTracer {
         self.running.lock().is_none()
     }
 
-    /// The label of the innermost ROCTX range that the calling thread has open in the active
-    /// session; empty if there is none. A copy: what other threads or later calls do changes
-    /// nothing about it.
-    pub fn current_roctx_label(&self) -> Vec<u8> {
-        listener::with_open_labels(|labels| labels.next_back().map(<[u8]>::to_vec))
-            .flatten()
-            .unwrap_or_default()
-    }
-
     /// Starts a session: from the return on, every ROCTX call of the process is recorded, and the
     /// annotation stack is enabled.
     ///

@@ -8,7 +8,9 @@ use common::*;
 use rocm_tracer::{RocmTracer, RocmTracerOptions};
 
 fn current() -> String {
-    String::from_utf8(RocmTracer::singleton().current_roctx_label()).unwrap()
+    let mut label = b"what was there before".to_vec();
+    RocmTracer::singleton().copy_current_label(&mut label);
+    String::from_utf8(label).unwrap()
 }
 
 #[test]

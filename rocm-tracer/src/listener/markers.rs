@@ -207,7 +207,7 @@ impl Markers {
     }
 
     /// The labels of the open ranges that are kept, outermost first.
-    pub(super) fn open_labels(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+    pub(super) fn open_labels(&self) -> impl Iterator<Item = &[u8]> {
         self.frames.iter().flatten().map(|place| {
             let slot = &self.chunks[place.chunk as usize][place.offset as usize];
             // SAFETY: the slot's label is of this log's arena, which the result borrows.

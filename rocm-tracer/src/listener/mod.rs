@@ -108,25 +108,24 @@ pub(crate) fn stop(copy: usize, id: u64) {
     }
 }
 
-/// The labels of the ranges that the calling thread has open in the active session, outermost
-/// first; `None` if no session is active. Ranges that are not recorded are not among them.
-///
-/// Locks nothing; the labels stay as they are until the thread's next ROCTX call.
-pub(crate) fn with_open_labels<R>(
-    read: impl FnOnce(&mut dyn DoubleEndedIterator<Item = &[u8]>) -> R,
-) -> Option<R> {
-    if !session::is_active() {
-        return None;
-    }
-    thread_log::peek(|markers| read(&mut markers.open_labels()))
-}
-
 /// Shows the label of the innermost ROCTX range that is open on the calling thread; empty if there
 /// is none or it was not kept. A session cannot stop meanwhile. Not called at all while nothing is
 /// recorded.
 pub(crate) fn with_current_label(read: impl FnOnce(&[u8])) {
     if session::is_active() && !session::is_paused() {
         thread_log::read(|markers| read(markers.map_or(&[], Markers::innermost_label)));
+    }
+}
+
+/// Shows the labels of the ranges that the calling thread has open, outermost first, without those
+/// that were not kept. Otherwise as [`with_current_label`].
+pub(crate) fn with_open_labels(read: impl FnOnce(&mut dyn Iterator<Item = &[u8]>)) {
+    if session::is_active() && !session::is_paused() {
+        thread_log::read(|markers| {
+            if let Some(markers) = markers {
+                read(&mut markers.open_labels());
+            }
+        });
     }
 }
 

@@ -90,30 +90,6 @@ pub(super) fn with(record: impl FnOnce(&mut Markers)) {
     log.busy.store(false, Ordering::Release);
 }
 
-/// Reads this thread's markers of the active session, if there are any; not in the midst of
-/// [`with`].
-pub(super) fn peek<R>(read: impl FnOnce(&Markers) -> R) -> Option<R> {
-    let current = CURRENT.get();
-    if current.is_null() || current == ENDED {
-        return None;
-    }
-    // SAFETY: not null and not ENDED, so AT_THREAD_END of this thread keeps it alive.
-    let log = unsafe { &*current };
-    if log.busy.load(Ordering::Relaxed) {
-        return None;
-    }
-    log.busy.store(true, Ordering::Relaxed);
-    barrier::owner();
-    let generation = session::generation();
-    let result = (generation != 0).then(|| {
-        // SAFETY: busy, with a session active: no session takes the log until busy is cleared.
-        let markers = unsafe { &*log.markers.get() };
-        (markers.generation() == generation).then(|| read(markers))
-    });
-    log.busy.store(false, Ordering::Release);
-    result.flatten()
-}
-
 /// Shows this thread's markers of the active session, if it has any, and keeps the session from
 /// stopping meanwhile. Does nothing if no session is active any more, or if this thread is in the
 /// midst of writing them.
