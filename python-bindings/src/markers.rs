@@ -1,9 +1,10 @@
 //! Marks, ranges and names: one function a ROCTX call. With ROCTX switched off
-//! (`XLA_ROCM_ENABLE_ROCTX=0`) all but names do nothing.
+//! (`XLA_ROCM_ENABLE_ROCTX=0`) names are kept, ranges only annotate, and the rest does nothing.
 
 use crate::label::Label;
 use pyo3::prelude::*;
 use tsl_profiler_lib::nvtx_utils;
+use tsl_profiler_lib::scoped_annotation::{pop_annotation, push_annotation};
 
 /// Marks an instant on this thread's ROCTX row (`roctxMarkA`).
 #[pyfunction]
@@ -20,19 +21,15 @@ pub(crate) fn mark(label: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (label, /))]
 pub(crate) fn range_push(label: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let label = Label::of_optional(label)?;
-    if let Some(domain) = nvtx_utils::default_profiler_domain() {
-        nvtx_utils::range_push(domain, label.bytes());
-    }
+    push_annotation(Label::of_optional(label)?.bytes());
     Ok(())
 }
 
-/// Closes this thread's innermost range (`roctxRangePop`).
+/// Closes this thread's innermost range (`roctxRangePop`) of those that no `TraceAnnotation` has
+/// opened.
 #[pyfunction]
 pub(crate) fn range_pop() {
-    if let Some(domain) = nvtx_utils::default_profiler_domain() {
-        nvtx_utils::range_pop(domain);
-    }
+    pop_annotation();
 }
 
 /// Opens a range that any thread may close, and returns its id (`roctxRangeStartA`).

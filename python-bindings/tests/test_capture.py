@@ -448,11 +448,10 @@ def test_a_full_disk_leaves_no_half_file_and_loses_nothing(small_filesystem):
         xprof_roctx.start_trace(logdir)
         for number in range(20000):
             xprof_roctx.mark(f"mark {number}")
-        with open(os.path.join(logdir, "filler"), "wb") as file:
+        with open(os.path.join(logdir, "filler"), "wb", buffering=0) as file:
             try:
                 while True:
                     file.write(b"x" * 4096)
-                    file.flush()
             except OSError:
                 pass
         try:
@@ -529,7 +528,8 @@ def test_a_forked_child_has_no_part_in_its_parents_session(logdir):
                 xprof_roctx.stop_trace()
             except xprof_roctx.TraceError:
                 with xprof_roctx.trace(sys.argv[2]):
-                    xprof_roctx.mark("child's own")
+                    with xprof_roctx.TraceAnnotation("child's own"):
+                        print(os.getpid(), flush=True)
                 sys.exit(7)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         xprof_roctx.mark("parent again")
@@ -537,9 +537,11 @@ def test_a_forked_child_has_no_part_in_its_parents_session(logdir):
     """
     child = logdir.with_name("child")
     done = run_python(source, logdir, child)
-    assert done.stdout == "7\n"
+    pid, code = done.stdout.split()
+    assert code == "7"
     assert the_roctx_row(the_xplane(logdir)).labels == ["parent", "parent again"]
-    assert the_roctx_row(the_xplane(child)).labels == ["child's own"]
+    row = the_roctx_row(the_xplane(child))
+    assert (row.name, row.labels) == (f"{ROW}{pid}", ["child's own"])
 
 
 def test_a_waiting_stop_does_not_hold_the_interpreter(logdir):

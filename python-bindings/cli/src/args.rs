@@ -1,7 +1,7 @@
 //! The arguments and their help.
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use regex::Regex;
+use regex_lite::Regex;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ written when the program exits; one that a signal kills writes none.")]
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// An .xplane.pb file, a run's folder, or a log directory (its newest run).
+    /// A profile (.xplane.pb), a run's folder, or a log directory.
     pub(crate) path: PathBuf,
     /// Labels to print; 0 prints all.
     #[arg(long, value_name = "N", default_value_t = 20)]

@@ -38,9 +38,10 @@ pub(crate) fn report(args: &ReportArgs, out: &mut impl Write) -> Result<()> {
     if args.json {
         // One profile is the usual case: it needs no list around it.
         match reports.as_slice() {
-            [report] => serde_json::to_writer_pretty(&mut *out, report)?,
-            reports => serde_json::to_writer_pretty(&mut *out, reports)?,
+            [report] => serde_json::to_writer_pretty(&mut *out, report),
+            reports => serde_json::to_writer_pretty(&mut *out, reports),
         }
+        .map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
         for report in &reports {

@@ -52,7 +52,8 @@ def range_push(label: str | bytes | None) -> None:
     """Opens a range on this thread (``roctxRangePushA``); :func:`range_pop` closes it."""
 
 def range_pop() -> None:
-    """Closes this thread's innermost range (``roctxRangePop``)."""
+    """Closes this thread's innermost range (``roctxRangePop``) of those that no
+    :class:`TraceAnnotation` has opened."""
 
 def range_start(label: str | bytes | None) -> int:
     """Opens a range that any thread may close, and returns its id (``roctxRangeStartA``)."""

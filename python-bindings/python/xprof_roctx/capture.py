@@ -45,7 +45,9 @@ def start_trace(
         probed now, so that a session is not lost to a directory that cannot be written.
       run: The name of the run; the time by default.
       host: The name of this host in the run; the machine's by default.
-      max_events: Events kept; later ones are counted and dropped. 4,194,304 by default.
+      max_events: Events kept; later ones are counted and dropped. What XLA, and the warning in the
+        profile, call ``max_callback_api_events``. 4,194,304 by default, or what the environment
+        variable ``XPROF_ROCTX_MAX_EVENTS`` says.
       row_style: ``"threads"`` names rows ``ROCTX Threads/<tid>``, ``"beneath"`` names them
         ``Host Threads/<tid>/ROCTX``.
 

@@ -4,6 +4,8 @@ use crate::session::Capture;
 use host_postprocess::export::ExportError;
 use host_postprocess::export::tensorboard::{self, WrittenRun};
 use std::ffi::CStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A capture that could not be written where it was asked for.
@@ -74,6 +76,7 @@ impl Capture {
         let rescue = || -> Result<PathBuf, String> {
             let folder = tempfile::Builder::new()
                 .prefix("xprof-roctx-")
+                .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .map_err(|error| error.to_string())?;
             self.try_write(folder.path(), run)
