@@ -37,7 +37,7 @@ pub(crate) fn test(steps: &Steps) -> Result<()> {
 pub(crate) fn set_up(steps: &Steps) -> Result<Venv> {
     apt::install(steps, &chromium().into_iter().collect::<Vec<_>>())?;
     let venv = demo::set_up(steps)?;
-    venv.install_packages(steps, &["playwright"])?;
+    venv.install_packages(steps, "playwright", &["playwright"])?;
     Ok(venv)
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn set_up(steps: &Steps) -> Result<Venv> {
     let venv = Venv::make(steps, &python::system()?)?;
     let wheel = Wheel::build(steps, &venv)?;
     venv.install(steps, &wheel, "jax,xprof")?;
-    venv.install_packages(steps, &AMD_CLIENT)?;
+    venv.install_packages(steps, "AMD's Python client", &AMD_CLIENT)?;
     Ok(venv)
 }
 

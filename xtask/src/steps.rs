@@ -67,7 +67,7 @@ impl Steps {
             Err(_) => format!("FAILED after {}", HumanDuration(start.elapsed())),
         };
         let mark = if result.is_ok() { '✓' } else { '✗' };
-        eprintln!("{mark} {name:<52} {end:>10}");
+        eprintln!("{mark} {name:<66} {end:>11}");
         result.with_context(|| format!("step \"{name}\""))
     }
 }

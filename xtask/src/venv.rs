@@ -100,19 +100,23 @@ impl Venv {
         self.once(steps, "the wheel", wheel.fingerprint(), &wheel_itself)
     }
 
-    /// Installs packages from the package index, unless that was done.
+    /// Installs `what`, which is `packages` of the package index, unless that was done.
     ///
     /// # Errors
     ///
     /// If pip fails.
-    pub(crate) fn install_packages(&self, steps: &Steps, packages: &[&str]) -> Result<()> {
-        self.once(steps, &packages.join(", "), "", packages)
+    pub(crate) fn install_packages(
+        &self,
+        steps: &Steps,
+        what: &str,
+        packages: &[&str],
+    ) -> Result<()> {
+        self.once(steps, what, &packages.join(" "), packages)
     }
 
     /// A step that is `pip install` with these arguments, unless it was done for the same inputs.
     fn once(&self, steps: &Steps, what: &str, inputs: &str, arguments: &[&str]) -> Result<()> {
-        let name = what.replace(", ", "-").replace(' ', "-");
-        let stamp = Stamp::new(&self.dir, &name, inputs);
+        let stamp = Stamp::new(&self.dir, &what.replace([' ', ',', '\''], "-"), inputs);
         steps.step(
             &format!("Install {what} for Python {}", self.version),
             |step| {
