@@ -56,6 +56,15 @@ impl HostLineIds {
             line.display_id = 0;
         }
     }
+
+    /// The next row that is free, and that a display id can name: 0 means none.
+    fn free_row_after(&self, row: u32) -> u32 {
+        let mut row = row;
+        while row == 0 || self.rows.contains(&row) {
+            row = row.wrapping_add(1);
+        }
+        row
+    }
 }
 
 /// Gives each line of a plane a row of its own.
@@ -84,16 +93,5 @@ pub(crate) fn make_rows_unique(plane: &mut XPlane) {
                 seen.insert(row_id(line));
             }
         }
-    }
-}
-
-impl HostLineIds {
-    /// The next row that is free, and that a display id can name: 0 means none.
-    fn free_row_after(&self, row: u32) -> u32 {
-        let mut row = row;
-        while row == 0 || self.rows.contains(&row) {
-            row = row.wrapping_add(1);
-        }
-        row
     }
 }

@@ -102,3 +102,55 @@ pub(super) fn sync_folder(folder: &Path) {
     // The files are complete in any case, and some file systems cannot sync a folder.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_disk_that_fills_up_leaves_no_half_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host.xplane.pb");
+        let written = Unnamed::write(&path, |file| {
+            file.write_all(&[0; 100_000])?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        let Err(error) = written else {
+            panic!("written");
+        };
+        let text = error.to_string();
+        assert!(text.contains(path.to_str().unwrap()), "{text}");
+        assert!(text.contains("free some space"), "{text}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_without_its_name_yet_is_removed_with_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host.xplane.pb");
+        let unnamed = Unnamed::write(&path, |file| file.write_all(b"whole"))
+            .ok()
+            .unwrap();
+        assert!(!path.exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        drop(unnamed);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_name_is_claimed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host.xplane.pb");
+        let unnamed = |text: &'static [u8]| {
+            Unnamed::write(&path, move |file| file.write_all(text))
+                .ok()
+                .unwrap()
+        };
+        assert!(matches!(unnamed(b"first").claim(&path), Ok(None)));
+        let second = unnamed(b"second").claim(&path).ok().unwrap().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        second.replace(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+    }
+}

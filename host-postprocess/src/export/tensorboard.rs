@@ -42,28 +42,37 @@ pub fn write_run(
     let runs = logdir.join(RUNS);
     let first = WrittenRun::of(&runs, run, host);
     create_folder(&first.dir)?;
-    let written = first.write(space).and_then(|(mut xplane, trace_json)| {
-        let more = (2..).map(|number| WrittenRun::of(&runs, &format!("{run}-{number}"), host));
-        for files in std::iter::once(first.clone()).chain(more) {
-            create_folder(&files.dir)?;
-            match xplane.claim(&files.xplane)? {
-                None => {
-                    trace_json.replace(&files.trace_json).inspect_err(|_| {
-                        let _ = fs::remove_file(&files.xplane);
-                    })?;
-                    return Ok(files);
-                }
-                Some(unnamed) => xplane = unnamed,
-            }
-        }
-        unreachable!("the names of runs do not end")
-    });
+    let written = first
+        .write(space)
+        .and_then(|(xplane, trace_json)| name_files(xplane, trace_json, &runs, run, host));
     match &written {
         Ok(files) => sync_folder(&files.dir),
         // Leaves nothing behind, and does nothing to a folder that holds something.
         Err(_) => drop(fs::remove_dir(&first.dir)),
     }
     written
+}
+
+/// Gives both files the names of the first run that has no profile of `host`.
+fn name_files(
+    mut xplane: Unnamed,
+    trace_json: Unnamed,
+    runs: &Path,
+    run: &str,
+    host: &str,
+) -> Result<WrittenRun, ExportError> {
+    let mut files = WrittenRun::of(runs, run, host);
+    let mut number = 1;
+    while let Some(unnamed) = xplane.claim(&files.xplane)? {
+        xplane = unnamed;
+        number += 1;
+        files = WrittenRun::of(runs, &format!("{run}-{number}"), host);
+        create_folder(&files.dir)?;
+    }
+    trace_json.replace(&files.trace_json).inspect_err(|_| {
+        let _ = fs::remove_file(&files.xplane);
+    })?;
+    Ok(files)
 }
 
 impl WrittenRun {
@@ -79,18 +88,10 @@ impl WrittenRun {
 
     /// Writes both files, without their names yet.
     fn write(&self, space: &XSpace) -> Result<(Unnamed, Unnamed), ExportError> {
-        // The two share nothing, and the JSON takes most of the time.
-        std::thread::scope(|scope| {
-            let xplane = scope.spawn(|| {
-                Unnamed::write(&self.xplane, |file| file.write_all(&space.encode_to_vec()))
-            });
-            let trace_json =
-                Unnamed::write(&self.trace_json, |file| trace_json::write_gzip(space, file));
-            let xplane = xplane
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok((xplane?, trace_json?))
-        })
+        let xplane = Unnamed::write(&self.xplane, |file| file.write_all(&space.encode_to_vec()))?;
+        let trace_json =
+            Unnamed::write(&self.trace_json, |file| trace_json::write_gzip(space, file))?;
+        Ok((xplane, trace_json))
     }
 }
 
