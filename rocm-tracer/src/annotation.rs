@@ -4,6 +4,9 @@
 //! commas outside quotes and brackets; a pair is split at its first `=` and both sides are trimmed;
 //! pairs with an empty side are skipped.
 
+use xplane_schema::builder::XPlaneBuilder;
+use xplane_schema::proto::x_stat::Value;
+
 /// An annotation in its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation<'a> {
@@ -27,6 +30,29 @@ impl<'a> Annotation<'a> {
                 metadata: pairs(metadata),
             },
         }
+    }
+}
+
+impl<'a> Annotation<'a> {
+    /// Splits what the annotation stack joined, outermost first. Parts without text are skipped.
+    pub fn parse_stack(text: &'a str) -> Vec<Self> {
+        text.split("::")
+            .filter(|part| !part.is_empty())
+            .map(Self::parse)
+            .collect()
+    }
+}
+
+/// A metadata value as a stat's: a number where it is one, else text.
+pub(crate) fn value(value: &str, plane: &mut XPlaneBuilder<'_>) -> Value {
+    if let Ok(number) = value.parse() {
+        Value::Int64Value(number)
+    } else if let Ok(number) = value.parse() {
+        Value::Uint64Value(number)
+    } else if let Ok(number) = value.parse() {
+        Value::DoubleValue(number)
+    } else {
+        Value::RefValue(plane.get_or_create_stat_metadata(value) as u64)
     }
 }
 
@@ -93,6 +119,23 @@ mod tests {
             ("name", vec![("a", "1"), ("b", "two words")])
         );
         assert_eq!(parse("#a=1#"), ("", vec![("a", "1")]));
+    }
+
+    #[test]
+    fn a_stack_is_split_and_each_part_parsed() {
+        let stack: Vec<_> = Annotation::parse_stack("step#n=1#::::fusion#hlo_op=add,n=2#::copy")
+            .into_iter()
+            .map(|annotation| (annotation.name, annotation.metadata))
+            .collect();
+        assert_eq!(
+            stack,
+            [
+                ("step", vec![("n", "1")]),
+                ("fusion", vec![("hlo_op", "add"), ("n", "2")]),
+                ("copy", vec![]),
+            ]
+        );
+        assert_eq!(Annotation::parse_stack(""), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::clock::Span;
 use crate::drops::DropCounts;
+use crate::gpu::export::GpuCapture;
 use crate::listener::{AsyncRange, Markers, Names};
 
 /// Everything that was heard between `enable` and `disable`.
@@ -14,6 +15,7 @@ pub struct TraceCapture {
     pub(crate) max_events: u64,
     pub(crate) max_label_bytes: usize,
     pub(crate) warnings: Vec<String>,
+    pub(crate) gpu: GpuCapture,
 }
 
 impl TraceCapture {

@@ -6,6 +6,7 @@
 use crate::capture::TraceCapture;
 use crate::clock::Scale;
 use crate::drops::{DropCounts, DropReason};
+use crate::gpu::{self, export::GivenNames};
 use crate::listener::{AsyncRange, Markers, OPEN};
 use hashbrown::HashMap;
 use xplane_schema::builder::XPlaneBuilder;
@@ -61,6 +62,7 @@ pub struct CollectorOptions {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RocmTraceCollector {
     options: CollectorOptions,
+    keep_unmatched: bool,
 }
 
 /// Lanes of start/stop ranges follow the threads' lines: no thread has an id this large
@@ -70,10 +72,23 @@ const FIRST_ASYNC_LINE: i64 = 1 << 23;
 impl RocmTraceCollector {
     /// A collector that exports as `options` say.
     pub fn new(options: CollectorOptions) -> Self {
-        Self { options }
+        Self {
+            options,
+            keep_unmatched: false,
+        }
     }
 
-    /// Adds the carrier plane to `space`, if there is a marker, and the capture's warnings.
+    /// Whether HIP calls that started no kernel or copy, and kernels and copies whose HIP call was
+    /// not recorded, are exported, too. XLA leaves them out, and so is the default; either way a
+    /// warning counts what was left out.
+    #[must_use]
+    pub fn keep_unmatched(mut self, keep: bool) -> Self {
+        self.keep_unmatched = keep;
+        self
+    }
+
+    /// Adds the carrier plane to `space`, if there is a marker, the planes of the GPU side, if there
+    /// is something in them, and the capture's warnings.
     ///
     /// Line timestamps are the session's start in wall-clock ns since the epoch; event offsets
     /// count from there.
@@ -106,6 +121,12 @@ impl RocmTraceCollector {
             .flat_map(|(tid, markers)| markers.into_iter().map(move |markers| (tid, markers)))
             .collect();
         space.warnings.extend(capture.warnings());
+        let names = GivenNames {
+            devices: &capture.names.devices,
+            streams: &capture.names.streams,
+        };
+        let gpu = std::mem::take(&mut capture.gpu);
+        gpu::export::export(gpu, &capture.span, &names, self.keep_unmatched, space);
     }
 }
 

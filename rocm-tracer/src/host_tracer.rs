@@ -1,10 +1,10 @@
 //! Host events (`TraceMe`) as lines of `/host:CPU`: for programs in which no other profiler makes
 //! them.
 
-use crate::annotation::Annotation;
+use crate::annotation::{self, Annotation};
 use crate::clock::Span;
 use xplane_schema::builder::XPlaneBuilder;
-use xplane_schema::proto::{XEvent, XPlane, XSpace, XStat, x_event, x_stat};
+use xplane_schema::proto::{XEvent, XPlane, XSpace, XStat, x_event};
 use xplane_schema::schema;
 
 use tsl_profiler_lib::traceme::Recording;
@@ -37,7 +37,7 @@ pub fn export(recording: &Recording, span: &Span, space: &mut XSpace) {
                 .iter()
                 .map(|(key, value)| XStat {
                     metadata_id: builder.get_or_create_stat_metadata(key),
-                    value: Some(parsed(value, &mut builder)),
+                    value: Some(annotation::value(value, &mut builder)),
                     ..Default::default()
                 })
                 .collect();
@@ -68,17 +68,4 @@ pub fn export(recording: &Recording, span: &Span, space: &mut XSpace) {
     };
     warn(outside, "time outside the session");
     warn(recording.open_at_stop, "not ended when the session stopped");
-}
-
-/// A metadata value: a number where it is one, else text.
-fn parsed(value: &str, builder: &mut XPlaneBuilder<'_>) -> x_stat::Value {
-    if let Ok(number) = value.parse() {
-        x_stat::Value::Int64Value(number)
-    } else if let Ok(number) = value.parse() {
-        x_stat::Value::Uint64Value(number)
-    } else if let Ok(number) = value.parse() {
-        x_stat::Value::DoubleValue(number)
-    } else {
-        x_stat::Value::RefValue(builder.get_or_create_stat_metadata(value) as u64)
-    }
 }

@@ -11,7 +11,7 @@ use embedded_roctx::tables::{
 };
 use embedded_roctx::{ControlTable, CoreTable, NameTable, TableSet, TablesFn, modules};
 use parking_lot::Mutex;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::offset_of;
 
 /// Copies of ROCTX that one process can hold: AMD's, the two shared libraries of this project, and
@@ -111,15 +111,28 @@ pub fn attach_loaded() -> Result<(), NoSlotLeft> {
 /// The loaded ROCTX libraries that are not of this project, by path: AMD's. Their calls do not
 /// come through tables that [`attach_loaded`] can reach.
 pub fn foreign_libraries() -> Vec<String> {
+    loaded(|file, path| {
+        (file.starts_with("librocprofiler-sdk-roctx.so") || file.starts_with("libroctx64.so"))
+            && modules::symbol_in(path, embedded_roctx::TABLES_SYMBOL).is_none()
+    })
+}
+
+/// The HIP runtime and rocprofiler-sdk, by path, if they are loaded.
+pub(crate) fn gpu_libraries() -> Vec<String> {
+    loaded(|file, _| {
+        file.starts_with("libamdhip64.so") || file.starts_with("librocprofiler-sdk.so")
+    })
+}
+
+/// The loaded libraries that `wanted` says, by file name and path.
+fn loaded(wanted: impl Fn(&str, &CStr) -> bool) -> Vec<String> {
     modules::loaded()
         .into_iter()
-        .filter(|path| {
-            let file = path.to_bytes().rsplit(|&byte| byte == b'/').next();
-            let file = file.unwrap_or_default();
-            (file.starts_with(b"librocprofiler-sdk-roctx.so") || file.starts_with(b"libroctx64.so"))
-                && modules::symbol_in(path, embedded_roctx::TABLES_SYMBOL).is_none()
+        .filter_map(|path| {
+            let text = path.to_string_lossy().into_owned();
+            let file = text.rsplit('/').next().unwrap_or_default();
+            wanted(file, &path).then_some(text)
         })
-        .map(|path| path.to_string_lossy().into_owned())
         .collect()
 }
 

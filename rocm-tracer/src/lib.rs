@@ -1,10 +1,12 @@
 //! The ROCTX listener, its tracer, and the collector that makes planes of what it heard.
 //!
-//! In: ROCTX calls, from whichever copy of the library they come. Out: an XSpace with the marker
-//! plane and warnings, in which every marker is either a row's event or in a count with its reason.
+//! In: ROCTX calls, from whichever copy of the library they come, and, where there are AMD GPUs, HIP
+//! calls and the work that they start. Out: an XSpace with the marker plane, the planes of devices and
+//! HIP calls, and warnings, in which everything heard is an event or in a count with its reason.
 //!
 //! ```text
 //! roctx* call ─► intercept (wrappers in the dispatch tables) ─► listener (per-thread logs)
+//! rocprofiler-sdk ─► sdk ─► gpu (records; labels that stood at each launch) ────┐
 //!             RocmTracer::enable / disable ─► TraceCapture ─► RocmTraceCollector ─► XPlane
 //! ```
 //!
@@ -12,6 +14,7 @@
 //! |---|---|
 //! | [`intercept`] | wrappers in a ROCTX copy's tables; finding the copies in this process |
 //! | [`sdk`] | the boundary to rocprofiler-sdk, for the calls that go to AMD's own library |
+//! | [`gpu`] | HIP calls, kernels and copies: records, labels, planes |
 //! | `listener` | what a call does while a session is active |
 //! | [`tracer`] | sessions: one at a time, `enable` to `disable` |
 //! | [`capture`] | what a session captured |
@@ -28,6 +31,7 @@ pub mod capture;
 pub mod clock;
 pub mod collector;
 pub mod drops;
+pub mod gpu;
 pub mod host_tracer;
 pub mod intercept;
 mod listener;
@@ -38,4 +42,4 @@ pub use annotation_map::AnnotationMap;
 pub use capture::TraceCapture;
 pub use collector::{CarrierPlane, CollectorOptions, RocmTraceCollector, RowStyle};
 pub use embedded_roctx;
-pub use tracer::{DisableError, EnableError, RocmTracer, RocmTracerOptions};
+pub use tracer::{DisableError, EnableError, GpuTracing, RocmTracer, RocmTracerOptions};

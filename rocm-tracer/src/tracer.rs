@@ -2,6 +2,7 @@
 
 use crate::capture::TraceCapture;
 use crate::clock::{self, Anchor, ClockSource, Span};
+use crate::gpu::{self, export::GpuCapture};
 use crate::intercept;
 use crate::listener::{
     self,
@@ -10,7 +11,20 @@ use crate::listener::{
 use crate::sdk;
 use annotation_stack::AnnotationStack;
 use parking_lot::Mutex;
+use std::path::PathBuf;
 use std::sync::Once;
+
+/// Whether kernels, copies and HIP calls are recorded, where the machine has AMD GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GpuTracing {
+    /// If the HIP runtime or rocprofiler-sdk is in the process when the session starts.
+    #[default]
+    Auto,
+    /// Yes: rocprofiler-sdk is loaded if need be, and a warning says if it cannot be.
+    On,
+    /// No.
+    Off,
+}
 
 /// What a session may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +37,17 @@ pub struct RocmTracerOptions {
     pub clock: ClockSource,
     /// Bytes of all distinct labels together; past it, a placeholder stands for new ones.
     pub max_label_memory: u64,
+    /// Whether GPU work is recorded.
+    pub gpu: GpuTracing,
+    /// Kernels and copies kept a session; later ones are counted and dropped. XLA's name and
+    /// default. HIP calls count against `max_callback_api_events`.
+    pub max_activity_api_events: u64,
+    /// Distinct labels of launches, launches with labels, and scope ranges kept a session, each.
+    /// XLA's name and default.
+    pub max_annotation_strings: u64,
+    /// Folders in which to look for rocprofiler-sdk first: those of ROCm's Python wheels, say. The
+    /// folders of the environment variable `XPROF_ROCTX_SDK_PATH` come next.
+    pub sdk_folders: Vec<PathBuf>,
 }
 
 impl Default for RocmTracerOptions {
@@ -32,6 +57,10 @@ impl Default for RocmTracerOptions {
             max_label_bytes: 64 << 10,
             clock: ClockSource::default(),
             max_label_memory: 1 << 30,
+            gpu: GpuTracing::default(),
+            max_activity_api_events: 4 << 20,
+            max_annotation_strings: 4 << 20,
+            sdk_folders: Vec::new(),
         }
     }
 }
@@ -63,6 +92,8 @@ struct Running {
     start: Anchor,
     options: RocmTracerOptions,
     warnings: Vec<String>,
+    /// Why no GPU work is recorded; empty if that is.
+    gpu: Result<(), String>,
 }
 
 /// Listens to ROCTX while a session is active.
@@ -84,6 +115,17 @@ impl RocmTracer {
         self.running.lock().is_none()
     }
 
+    /// Configures rocprofiler-sdk as a session with these options would, without starting one. To be
+    /// called early, by programs that can: the SDK tells the names of kernels whose code is loaded
+    /// after it was configured, and only so.
+    ///
+    /// # Errors
+    /// Why nothing will be heard from the SDK, and what to do.
+    pub fn prepare(&self, options: &RocmTracerOptions) -> Result<(), String> {
+        let _running = self.running.lock();
+        prepare_sdk(options)
+    }
+
     /// Starts a session: from the return on, every ROCTX call of the process is recorded, and the
     /// annotation stack is enabled.
     ///
@@ -99,7 +141,9 @@ impl RocmTracer {
             tracing::warn!("{error}");
             warnings.push(format!("ROCTX: {error}"));
         }
-        if let Err(reason) = sdk::start(&intercept::foreign_libraries()) {
+        let prepared = prepare_sdk(&options);
+        let markers = prepared.clone().and_then(|()| sdk::start_markers());
+        if let (Err(reason), false) = (markers, intercept::foreign_libraries().is_empty()) {
             tracing::warn!("ranges that go to AMD's ROCTX library are not captured: {reason}");
             warnings.push(format!(
                 "ROCTX: ranges that go to AMD's library are not in this trace: {reason}"
@@ -115,11 +159,16 @@ impl RocmTracer {
         let start = Anchor::now().ok_or(EnableError::NoClock)?;
         AnnotationStack::enable(true);
         session::open(generation);
+        let gpu = match options.gpu {
+            GpuTracing::Off => Ok(()),
+            GpuTracing::Auto | GpuTracing::On => prepared.and_then(|()| gpu::start(&options)),
+        };
         *running = Some(Running {
             generation,
             start,
             options,
             warnings,
+            gpu,
         });
         Ok(())
     }
@@ -142,13 +191,26 @@ impl RocmTracer {
             generation,
             start,
             options,
-            warnings,
+            mut warnings,
+            gpu,
         } = running.take().ok_or(DisableError::NotRunning)?;
         session::close();
         AnnotationStack::enable(false);
-        if let Err(reason) = sdk::stop() {
+        if let Err(reason) = sdk::stop_markers() {
             tracing::warn!("{reason}");
         }
+        let gpu = match gpu {
+            Ok(()) => gpu::stop(),
+            Err(reason) => {
+                if options.gpu == GpuTracing::On || !intercept::gpu_libraries().is_empty() {
+                    tracing::warn!("kernels and copies are not captured: {reason}");
+                    warnings.push(format!(
+                        "GPU: kernels and copies are not in this trace: {reason}"
+                    ));
+                }
+                GpuCapture::default()
+            }
+        };
         // The clocks were read at the start; were they not now, the session's length is unknown,
         // and a session of length 0 says so by dropping its events with a count.
         let stop = Anchor::now().unwrap_or(start);
@@ -162,8 +224,22 @@ impl RocmTracer {
             max_events: options.max_callback_api_events,
             max_label_bytes: options.max_label_bytes,
             warnings,
+            gpu,
         })
     }
+}
+
+/// Finds and configures rocprofiler-sdk, if the session has a use for it.
+fn prepare_sdk(options: &RocmTracerOptions) -> Result<(), String> {
+    sdk::prepare(&sdk::Wanted {
+        folders: &options.sdk_folders,
+        roctx: &intercept::foreign_libraries(),
+        hip: &match options.gpu {
+            GpuTracing::Off => Vec::new(),
+            GpuTracing::Auto | GpuTracing::On => intercept::gpu_libraries(),
+        },
+        gpu: options.gpu == GpuTracing::On,
+    })
 }
 
 /// Sees to it that a child process starts without its parent's session.
@@ -171,10 +247,12 @@ fn watch_forks() {
     extern "C" fn lock() {
         std::mem::forget(RocmTracer::singleton().running.lock());
         session::lock_for_fork();
+        gpu::recording::lock_for_fork();
     }
     extern "C" fn unlock() {
         // SAFETY: `lock` has locked all of it, on this thread.
         unsafe {
+            gpu::recording::unlock_after_fork();
             session::unlock_after_fork();
             RocmTracer::singleton().running.force_unlock();
         }
@@ -185,6 +263,7 @@ fn watch_forks() {
             AnnotationStack::enable(false);
         }
         session::abandon_in_child();
+        gpu::abandon_in_child();
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -70,7 +70,7 @@ pub(super) fn drop_one(reason: DropReason) {
 
 /// Takes up to `wanted` events out of what the session may hold; fewer when it is nearly full, so
 /// that one thread's reserve does not starve the others.
-pub(super) fn reserve_events(wanted: usize) -> usize {
+pub(crate) fn reserve_events(wanted: usize) -> usize {
     let mut left = EVENTS_LEFT.load(Ordering::Relaxed);
     loop {
         if left <= 0 {

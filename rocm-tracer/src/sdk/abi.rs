@@ -6,13 +6,16 @@
 
 #![allow(non_camel_case_types)]
 
+use super::gpu_abi::GpuFunctions;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
 pub(super) type rocprofiler_status_t = c_int;
 pub(super) const ROCPROFILER_STATUS_SUCCESS: rocprofiler_status_t = 0;
-pub(super) const ROCPROFILER_STATUS_ERROR_CONFIGURATION_LOCKED: rocprofiler_status_t = 16;
-pub(super) const ROCPROFILER_STATUS_ERROR_FINALIZED: rocprofiler_status_t = 21;
+// The numbers of errors differ between versions (that of a locked configuration was 15 in 0.5 and is
+// 16 in 1.0); their names do not.
+pub(super) const CONFIGURATION_LOCKED: &str = "ROCPROFILER_STATUS_ERROR_CONFIGURATION_LOCKED";
+pub(super) const FINALIZED: &str = "ROCPROFILER_STATUS_ERROR_FINALIZED";
 
 // rocprofiler_intercept_table_t
 pub(super) const ROCPROFILER_MARKER_CORE_TABLE: c_int = 1 << 3;
@@ -79,11 +82,12 @@ pub(super) struct ContextId {
 pub(super) struct Record<const CORRELATION: usize> {
     context: ContextId,
     thread: u64,
-    correlation: [u64; CORRELATION],
+    /// The internal id is the first, in every version.
+    pub(super) correlation: [u64; CORRELATION],
     pub(super) kind: c_int,
     pub(super) operation: c_int,
     pub(super) phase: c_int,
-    pub(super) payload: *const MarkerData,
+    pub(super) payload: *const c_void,
 }
 
 /// The record of versions up to 0.6: internal and external correlation id.
@@ -174,6 +178,9 @@ pub(super) struct Functions {
         -> rocprofiler_status_t,
     pub(super) start_context: unsafe extern "C" fn(ContextId) -> rocprofiler_status_t,
     pub(super) stop_context: unsafe extern "C" fn(ContextId) -> rocprofiler_status_t,
+    pub(super) get_status_name: Option<unsafe extern "C" fn(rocprofiler_status_t) -> *const c_char>,
     pub(super) get_status_string:
         Option<unsafe extern "C" fn(rocprofiler_status_t) -> *const c_char>,
+    /// `None` if a function is missing.
+    pub(super) gpu: Option<GpuFunctions>,
 }

@@ -11,16 +11,7 @@ const COPY: usize = usize::MAX;
 /// Creates a context with the marker services, not yet started. To be called from the tool's
 /// initialization.
 pub(super) fn configure(functions: &Functions, version: u32) -> Result<ContextId, String> {
-    let mut context = ContextId { handle: 0 };
-    // SAFETY: a place for one context id.
-    let status = unsafe { (functions.create_context)(&raw mut context) };
-    if status != ROCPROFILER_STATUS_SUCCESS {
-        return Err(super::failed(
-            functions,
-            "rocprofiler_create_context",
-            status,
-        ));
-    }
+    let context = super::gpu::create_context(functions)?;
     let callback = if version < FIRST_NEW_LAYOUT {
         on_record::<2> as CallbackFn<OldRecord> as *const c_void
     } else {
@@ -58,7 +49,7 @@ unsafe extern "C" fn on_record<const CORRELATION: usize>(
     _data: *mut c_void,
 ) {
     // SAFETY: null or the payload of a marker record, during the callback.
-    let Some(payload) = (unsafe { record.payload.as_ref() }) else {
+    let Some(payload) = (unsafe { record.payload.cast::<MarkerData>().as_ref() }) else {
         return;
     };
     let entered = record.phase == ROCPROFILER_CALLBACK_PHASE_ENTER;

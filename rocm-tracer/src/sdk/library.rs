@@ -1,6 +1,7 @@
 //! Finding and loading `librocprofiler-sdk.so`.
 
 use super::abi::Functions;
+use super::gpu_abi::GpuFunctions;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,9 @@ pub(super) struct Library {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoLibrary {
     #[error(
-        "librocprofiler-sdk.so.1 or .so.0 was not found beside AMD's ROCTX library, in $ROCM_PATH/lib, \
-         in /opt/rocm/lib or on the loader's path; install rocprofiler-sdk or set ROCM_PATH"
+        "librocprofiler-sdk.so.1 or .so.0 was not found in the folders of $XPROF_ROCTX_SDK_PATH, \
+         beside AMD's ROCTX and HIP libraries, in $ROCM_PATH/lib, in /opt/rocm/lib or on the \
+         loader's path; install rocprofiler-sdk or set one of the two"
     )]
     NotFound,
     #[error("{path} cannot be loaded: {reason}")]
@@ -30,10 +32,16 @@ pub(super) enum NoLibrary {
     NoSymbol { path: PathBuf, symbol: &'static str },
 }
 
-/// Loads the SDK: the one beside one of these ROCTX libraries, else where ROCm is, else by the
-/// loader's path.
-pub(super) fn load(roctx_libraries: &[String]) -> Result<Library, NoLibrary> {
-    let beside = roctx_libraries
+/// Loads the SDK: one in these folders or in those of `$XPROF_ROCTX_SDK_PATH`, else the one beside
+/// one of these libraries of AMD's, else where ROCm is, else by the loader's path.
+///
+/// ROCm's Python wheels have library folders of their own, which only Python can tell: their users
+/// name them in one of the first two ways.
+pub(super) fn load(folders: &[PathBuf], libraries: &[String]) -> Result<Library, NoLibrary> {
+    let named: Vec<PathBuf> = std::env::var_os("XPROF_ROCTX_SDK_PATH")
+        .map(|paths| std::env::split_paths(&paths).collect())
+        .unwrap_or_default();
+    let beside = libraries
         .iter()
         .filter_map(|library| Path::new(library).parent().map(Path::to_owned));
     let rocm = std::env::var_os("ROCM_PATH")
@@ -41,7 +49,11 @@ pub(super) fn load(roctx_libraries: &[String]) -> Result<Library, NoLibrary> {
         .into_iter()
         .chain([PathBuf::from("/opt/rocm")])
         .map(|root| root.join("lib"));
-    let in_folders = beside
+    let in_folders = folders
+        .iter()
+        .cloned()
+        .chain(named)
+        .chain(beside)
         .chain(rocm)
         .filter(|folder| folder.is_absolute())
         .flat_map(|folder| SONAMES.map(|soname| folder.join(soname)))
@@ -115,9 +127,10 @@ fn functions(path: PathBuf, handle: *mut c_void) -> Result<Library, NoLibrary> {
         };
     }
     // SAFETY: the fields have the types of AMD's functions of these names.
-    let (at_intercept_table_registration, get_status_string) = unsafe {
+    let (at_intercept_table_registration, get_status_name, get_status_string) = unsafe {
         (
             function(handle, c"rocprofiler_at_intercept_table_registration"),
+            function(handle, c"rocprofiler_get_status_name"),
             function(handle, c"rocprofiler_get_status_string"),
         )
     };
@@ -130,9 +143,37 @@ fn functions(path: PathBuf, handle: *mut c_void) -> Result<Library, NoLibrary> {
         ),
         start_context: required!(c"rocprofiler_start_context"),
         stop_context: required!(c"rocprofiler_stop_context"),
+        get_status_name,
         get_status_string,
+        gpu: gpu_functions(handle),
     };
     Ok(Library { path, functions })
+}
+
+/// What the GPU side needs, if it is all there.
+fn gpu_functions(handle: *mut c_void) -> Option<GpuFunctions> {
+    // SAFETY: the fields have the types of AMD's functions of these names.
+    unsafe {
+        Some(GpuFunctions {
+            query_available_agents: function(handle, c"rocprofiler_query_available_agents")?,
+            create_buffer: function(handle, c"rocprofiler_create_buffer")?,
+            flush_buffer: function(handle, c"rocprofiler_flush_buffer")?,
+            configure_buffer_tracing_service: function(
+                handle,
+                c"rocprofiler_configure_buffer_tracing_service",
+            )?,
+            configure_external_correlation_id_request_service: function(
+                handle,
+                c"rocprofiler_configure_external_correlation_id_request_service",
+            )?,
+            create_callback_thread: function(handle, c"rocprofiler_create_callback_thread")?,
+            assign_callback_thread: function(handle, c"rocprofiler_assign_callback_thread")?,
+            query_buffer_tracing_kind_operation_name: function(
+                handle,
+                c"rocprofiler_query_buffer_tracing_kind_operation_name",
+            )?,
+        })
+    }
 }
 
 /// Asks for the hand-over of libraries that made their first call before anybody had configured

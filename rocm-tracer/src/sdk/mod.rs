@@ -1,18 +1,26 @@
-//! The boundary to rocprofiler-sdk: hearing the calls that go to AMD's own ROCTX library.
+//! The boundary to rocprofiler-sdk: hearing the calls that go to AMD's own ROCTX library, and HIP
+//! calls with the kernels and copies that they start.
 //!
 //! In: the dispatch tables of `librocprofiler-sdk-roctx.so`, which the SDK shows to whoever asks in
 //! its configuration ([`intercept`](crate::intercept) then wraps them as any copy's), or, where it
 //! cannot, the SDK's marker callbacks, which cost fifty times as much. Out: the same calls of the
-//! same [`listener`](crate::listener). Nothing else in the crate knows which.
+//! same [`listener`](crate::listener). Nothing else in the crate knows which. What the SDK tells of
+//! GPUs becomes plain data for [`gpu`](crate::gpu).
 //!
 //! | module | job |
 //! |---|---|
 //! | [`abi`] | types, numbers and layouts |
 //! | [`library`] | finding and loading the SDK |
 //! | [`callback`] | marker callbacks, in both layouts |
+//! | `gpu` | contexts, services and the buffer of the GPU side |
+//! | [`gpu_abi`] | their types, numbers and layouts |
+//! | [`gpu_callbacks`] | what the SDK calls for them |
 
 mod abi;
 mod callback;
+pub(crate) mod gpu;
+mod gpu_abi;
+mod gpu_callbacks;
 mod library;
 
 use crate::intercept;
@@ -21,6 +29,7 @@ use embedded_roctx::TableSet;
 use library::Library;
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,13 +48,17 @@ static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
 static VERSION: AtomicU32 = AtomicU32::new(0);
 static STATE: Mutex<State> = Mutex::new(State {
     refused: None,
+    no_markers: None,
     listening: None,
     context: None,
 });
 
 /// What came of the one configuration that a process can have.
 struct State {
+    /// Why there was none.
     refused: Option<String>,
+    /// Why AMD's ROCTX is not heard.
+    no_markers: Option<String>,
     listening: Option<Listening>,
     /// To be started and stopped with a session; callbacks come while it runs.
     context: Option<ContextId>,
@@ -61,17 +74,31 @@ pub fn listening() -> Option<Listening> {
     STATE.lock().listening
 }
 
-/// A session starts. If AMD's ROCTX is loaded, configures the SDK at the first such session, and
-/// lets callbacks come, if it is those.
+/// What a session wants of the SDK.
+pub(crate) struct Wanted<'a> {
+    /// Where to look for it first.
+    pub(crate) folders: &'a [PathBuf],
+    /// AMD's libraries in this process, by path: its ROCTX, and the HIP runtime.
+    pub(crate) roctx: &'a [String],
+    pub(crate) hip: &'a [String],
+    /// Kernels and copies are wanted even if the HIP runtime is not loaded yet.
+    pub(crate) gpu: bool,
+}
+
+/// Finds, loads and configures the SDK if a session wants it and none has before. Earlier is
+/// better: what AMD's libraries do before they are configured may not be heard.
 ///
 /// # Errors
-/// Why the ranges that go to AMD's ROCTX are not heard, and what to do.
-pub(crate) fn start(roctx_libraries: &[String]) -> Result<(), String> {
-    if roctx_libraries.is_empty() && LIBRARY.get().is_none() {
+/// Why nothing is heard from the SDK, and what to do.
+pub(crate) fn prepare(wanted: &Wanted<'_>) -> Result<(), String> {
+    let needed = wanted.gpu || !wanted.roctx.is_empty() || !wanted.hip.is_empty();
+    if !needed && LIBRARY.get().is_none() {
         return Ok(());
     }
-    let library =
-        LIBRARY.get_or_init(|| library::load(roctx_libraries).map_err(|error| error.to_string()));
+    let library = LIBRARY.get_or_init(|| {
+        let libraries = [wanted.roctx, wanted.hip].concat();
+        library::load(wanted.folders, &libraries).map_err(|error| error.to_string())
+    });
     let library = library.as_ref().map_err(String::clone)?;
     if version() == 0 {
         configure(library);
@@ -80,11 +107,34 @@ pub(crate) fn start(roctx_libraries: &[String]) -> Result<(), String> {
     if let Some(refused) = &state.refused {
         return Err(refused.clone());
     }
+    if version() == 0 {
+        return Err(not_used(library));
+    }
+    Ok(())
+}
+
+fn not_used(library: &Library) -> String {
+    format!(
+        "{} took the configuration and did not use it; is ROCPROFILER_REGISTER_ENABLED=0 set?",
+        library.path.display()
+    )
+}
+
+/// A session starts: lets marker callbacks come, if it is those by which AMD's ROCTX is heard. After
+/// [`prepare`].
+///
+/// # Errors
+/// Why the ranges that go to AMD's ROCTX are not heard, and what to do.
+pub(crate) fn start_markers() -> Result<(), String> {
+    let Some(Ok(library)) = LIBRARY.get() else {
+        return Ok(());
+    };
+    let state = STATE.lock();
+    if let Some(refused) = &state.no_markers {
+        return Err(refused.clone());
+    }
     if state.listening.is_none() {
-        return Err(format!(
-            "{} took the configuration and did not use it; is ROCPROFILER_REGISTER_ENABLED=0 set?",
-            library.path.display()
-        ));
+        return Err(not_used(library));
     }
     let Some(context) = state.context else {
         return Ok(());
@@ -95,8 +145,8 @@ pub(crate) fn start(roctx_libraries: &[String]) -> Result<(), String> {
     checked(&library.functions, "rocprofiler_start_context", status)
 }
 
-/// A session stops: no more callbacks.
-pub(crate) fn stop() -> Result<(), String> {
+/// A session stops: no more marker callbacks.
+pub(crate) fn stop_markers() -> Result<(), String> {
     let (Some(Ok(library)), Some(context)) = (LIBRARY.get(), STATE.lock().context) else {
         return Ok(());
     };
@@ -124,26 +174,34 @@ fn checked(functions: &Functions, call: &str, status: rocprofiler_status_t) -> R
 }
 
 fn failed(functions: &Functions, call: &str, status: rocprofiler_status_t) -> String {
-    let text = functions.get_status_string.map(|get| {
-        // SAFETY: the function takes any status and returns null or a static string.
-        let text: *const c_char = unsafe { get(status) };
-        if text.is_null() {
-            return String::new();
-        }
-        // SAFETY: as above.
-        format!(" ({})", unsafe { CStr::from_ptr(text) }.to_string_lossy())
-    });
-    format!("{call} returned {status}{}", text.unwrap_or_default())
+    match status_text(functions.get_status_string, status) {
+        Some(text) => format!("{call} returned {status} ({text})"),
+        None => format!("{call} returned {status}"),
+    }
+}
+
+fn status_text(
+    get: Option<unsafe extern "C" fn(rocprofiler_status_t) -> *const c_char>,
+    status: rocprofiler_status_t,
+) -> Option<String> {
+    // SAFETY: the function takes any status and returns null or a static string.
+    let text = unsafe { get?(status) };
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    let text = unsafe { CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
 }
 
 fn refused(library: &Library, status: rocprofiler_status_t) -> String {
     let failed = failed(&library.functions, "rocprofiler_force_configure", status);
-    let advice = match status {
-        ROCPROFILER_STATUS_ERROR_CONFIGURATION_LOCKED => {
+    let advice = match status_text(library.functions.get_status_name, status).as_deref() {
+        Some(CONFIGURATION_LOCKED) => {
             "another profiler of this process has configured it already (XLA's own, rocprofv3, \
-             …); that one hears the ranges, this one does not"
+             …); that one hears this process, this one does not"
         }
-        ROCPROFILER_STATUS_ERROR_FINALIZED => "the process is about to end",
+        Some(FINALIZED) => "the process is about to end",
         _ => "see the SDK's log (ROCPROFILER_LOG_LEVEL=info)",
     };
     format!("{}: {failed}: {advice}", library.path.display())
@@ -184,9 +242,13 @@ unsafe extern "C" fn tool_initialize(_finalize: *const c_void, _data: *mut c_voi
             }
             Err(failure) => {
                 let path = library.path.display();
-                state.refused = Some(format!("{path}: {failure}"));
+                state.no_markers = Some(format!("{path}: {failure}"));
             }
         }
+    }
+    drop(state);
+    if let Some(Ok(library)) = LIBRARY.get() {
+        gpu::configure(&library.functions, version());
     }
     0
 }

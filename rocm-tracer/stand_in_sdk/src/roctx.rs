@@ -119,9 +119,9 @@ fn traced(kind: c_int, operation: c_int, arguments: [u64; 2], call: impl FnOnce(
         arguments,
         result: 0,
     };
-    sdk::call_back(kind, operation, ENTER, &payload);
+    sdk::call_back(kind, operation, ENTER, 1, (&raw const payload).cast());
     payload.result = call();
-    sdk::call_back(kind, operation, EXIT, &payload);
+    sdk::call_back(kind, operation, EXIT, 1, (&raw const payload).cast());
     payload.result
 }
 

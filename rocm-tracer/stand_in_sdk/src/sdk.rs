@@ -1,15 +1,15 @@
-//! `librocprofiler-sdk.so`: configuration, intercept tables, contexts and marker callbacks.
+//! `librocprofiler-sdk.so`: configuration, intercept tables, contexts and callback services.
 
+use crate::status::{CONTEXT_ID_NOT_ZERO, KIND_NOT_FOUND, SUCCESS, configuration_locked};
 use crate::{failure, mute, version};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-const SUCCESS: c_int = 0;
-const CONFIGURATION_LOCKED: c_int = 16;
 
 type Configure = unsafe extern "C" fn(u32, *const c_char, u32, *mut c_void) -> *mut Configured;
 type Intercept = unsafe extern "C" fn(c_int, u64, u64, *mut *mut c_void, u64, *mut c_void);
+
+/// `HIP_STREAM`, the callback kind that came with 1.0.
+const FIRST_NEW_KIND: c_int = 20;
 
 /// The result of a tool's configure function: 32 bytes.
 #[repr(C)]
@@ -24,21 +24,43 @@ pub struct Configured {
 struct State {
     configured: bool,
     locked: bool,
+    contexts: u64,
+    started: Vec<u64>,
     intercepts: Vec<(Intercept, c_int, usize)>,
-    services: Vec<(c_int, usize, usize)>,
+    services: Vec<Service>,
+}
+
+#[derive(Clone)]
+struct Service {
+    context: u64,
+    kind: c_int,
+    operations: Vec<c_int>,
+    callback: usize,
+    data: usize,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
     configured: false,
     locked: false,
+    contexts: 0,
+    started: Vec::new(),
     intercepts: Vec::new(),
     services: Vec::new(),
 });
-static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether a tool has configured the SDK, so that ROCTX is wrapped at its first call.
 pub(crate) fn is_configured() -> bool {
     STATE.lock().unwrap().configured && !mute()
+}
+
+/// Whether the tool's initialization has ended, so that nothing can be configured any more.
+pub(crate) fn is_locked() -> bool {
+    STATE.lock().unwrap().locked
+}
+
+/// Whether the context runs.
+pub(crate) fn is_started(context: u64) -> bool {
+    STATE.lock().unwrap().started.contains(&context)
 }
 
 /// Shows a table of this kind to those who asked for it.
@@ -72,7 +94,7 @@ pub unsafe extern "C" fn rocprofiler_force_configure(configure: Configure) -> c_
         return status;
     }
     if std::mem::replace(&mut STATE.lock().unwrap().configured, true) {
-        return CONFIGURATION_LOCKED;
+        return configuration_locked();
     }
     // Real client ids have 16 or 24 bytes; a tool that writes more than it may is found out.
     let mut client_id = [0u8; 24];
@@ -110,7 +132,7 @@ pub unsafe extern "C" fn rocprofiler_at_intercept_table_registration(
     }
     let mut state = STATE.lock().unwrap();
     if state.locked {
-        return CONFIGURATION_LOCKED;
+        return configuration_locked();
     }
     state.intercepts.push((callback, kinds, data.addr()));
     SUCCESS
@@ -125,8 +147,15 @@ pub unsafe extern "C" fn rocprofiler_create_context(context: *mut u64) -> c_int 
     if let Some(status) = failure("rocprofiler_create_context") {
         return status;
     }
+    let mut state = STATE.lock().unwrap();
+    state.contexts += 1;
     // SAFETY: the tool gives a place for a context id.
-    unsafe { context.write(7) };
+    unsafe {
+        if *context != 0 {
+            return CONTEXT_ID_NOT_ZERO;
+        }
+        context.write(state.contexts);
+    }
     SUCCESS
 }
 
@@ -136,39 +165,60 @@ pub unsafe extern "C" fn rocprofiler_create_context(context: *mut u64) -> c_int 
 /// As AMD's header asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocprofiler_configure_callback_tracing_service(
-    _context: u64,
+    context: u64,
     kind: c_int,
-    _operations: *const c_int,
-    _count: usize,
+    operations: *const c_int,
+    count: usize,
     callback: *const c_void,
     data: *mut c_void,
 ) -> c_int {
-    if let Some(status) = failure("rocprofiler_configure_callback_tracing_service") {
+    let of_kind = format!("rocprofiler_configure_callback_tracing_service:{kind}");
+    if let Some(status) =
+        failure("rocprofiler_configure_callback_tracing_service").or_else(|| failure(&of_kind))
+    {
         return status;
     }
+    if kind >= FIRST_NEW_KIND && version() < 10_000 {
+        return KIND_NOT_FOUND;
+    }
+    let operations = if operations.is_null() {
+        Vec::new()
+    } else {
+        // SAFETY: `count` operations are there.
+        unsafe { std::slice::from_raw_parts(operations, count) }.to_vec()
+    };
     let mut state = STATE.lock().unwrap();
-    state.services.push((kind, callback.addr(), data.addr()));
+    if state.locked {
+        return configuration_locked();
+    }
+    state.services.push(Service {
+        context,
+        kind,
+        operations,
+        callback: callback.addr(),
+        data: data.addr(),
+    });
     SUCCESS
 }
 
 /// Exported as `rocprofiler_start_context`.
 #[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_start_context(_context: u64) -> c_int {
+pub extern "C" fn rocprofiler_start_context(context: u64) -> c_int {
     if let Some(status) = failure("rocprofiler_start_context") {
         return status;
     }
-    STARTED.store(true, Ordering::SeqCst);
+    STATE.lock().unwrap().started.push(context);
     SUCCESS
 }
 
 /// Exported as `rocprofiler_stop_context`.
 #[unsafe(no_mangle)]
-pub extern "C" fn rocprofiler_stop_context(_context: u64) -> c_int {
-    STARTED.store(false, Ordering::SeqCst);
+pub extern "C" fn rocprofiler_stop_context(context: u64) -> c_int {
+    STATE.lock().unwrap().started.retain(|&id| id != context);
     failure("rocprofiler_stop_context").unwrap_or(SUCCESS)
 }
 
-/// A marker record with a correlation id of so many words, passed by value.
+/// A callback record with a correlation id of so many words, passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Record<const CORRELATION: usize> {
@@ -178,7 +228,7 @@ struct Record<const CORRELATION: usize> {
     kind: c_int,
     operation: c_int,
     phase: c_int,
-    payload: *const Payload,
+    payload: *const c_void,
 }
 
 /// `rocprofiler_callback_tracing_marker_api_data_t`: 32 bytes.
@@ -189,38 +239,46 @@ pub(crate) struct Payload {
     pub(crate) result: u64,
 }
 
-/// Calls back those who listen to this kind of marker.
-pub(crate) fn call_back(kind: c_int, operation: c_int, phase: c_int, payload: &Payload) {
-    if !STARTED.load(Ordering::SeqCst) {
-        return;
-    }
-    let services: Vec<_> = STATE.lock().unwrap().services.clone();
-    for (wanted, callback, data) in services {
-        if wanted == kind {
-            if version() < 10_000 {
-                send::<2>(callback, data, kind, operation, phase, payload);
-            } else {
-                send::<3>(callback, data, kind, operation, phase, payload);
-            }
+/// Calls back those who listen to this kind and operation.
+pub(crate) fn call_back(
+    kind: c_int,
+    operation: c_int,
+    phase: c_int,
+    correlation: u64,
+    payload: *const c_void,
+) {
+    let services: Vec<Service> = {
+        let state = STATE.lock().unwrap();
+        let wanted = |service: &&Service| {
+            service.kind == kind
+                && (service.operations.is_empty() || service.operations.contains(&operation))
+                && state.started.contains(&service.context)
+        };
+        state.services.iter().filter(wanted).cloned().collect()
+    };
+    for service in services {
+        let event = (kind, operation, phase, correlation, payload);
+        if version() < 10_000 {
+            send::<2>(&service, event);
+        } else {
+            send::<3>(&service, event);
         }
     }
 }
 
 fn send<const CORRELATION: usize>(
-    callback: usize,
-    data: usize,
-    kind: c_int,
-    operation: c_int,
-    phase: c_int,
-    payload: &Payload,
+    service: &Service,
+    (kind, operation, phase, correlation, payload): (c_int, c_int, c_int, u64, *const c_void),
 ) {
     type Callback<const C: usize> = unsafe extern "C" fn(Record<C>, *mut c_void, *mut c_void);
+    // A tool that reads the wrong layout meets these instead of kind and operation.
+    let mut words = [0xDEAD_BEEF_DEAD_BEEF; CORRELATION];
+    words[0] = correlation;
     let record = Record {
-        context: 7,
+        context: service.context,
         // SAFETY: takes nothing.
         thread: unsafe { libc::gettid() } as u64,
-        // A tool that reads the wrong layout meets these instead of kind and operation.
-        correlation: [0xDEAD_BEEF_DEAD_BEEF; CORRELATION],
+        correlation: words,
         kind,
         operation,
         phase,
@@ -229,7 +287,11 @@ fn send<const CORRELATION: usize>(
     let mut user_data = 0u64;
     // SAFETY: the tool registered a callback for records of this version's layout.
     unsafe {
-        let callback = std::mem::transmute::<usize, Callback<CORRELATION>>(callback);
-        callback(record, (&raw mut user_data).cast(), data as *mut c_void);
+        let callback = std::mem::transmute::<usize, Callback<CORRELATION>>(service.callback);
+        callback(
+            record,
+            (&raw mut user_data).cast(),
+            service.data as *mut c_void,
+        );
     }
 }
