@@ -91,10 +91,10 @@ make_root() {
   follow_machine
   inside update-ca-certificates >/dev/null 2>&1
 
-  say "installing Bazel, rules_rust, Rust and a C++ compiler there"
+  say "installing Bazel, rules_rust, Rust, a C++ compiler and libclang there"
   inside bash -euc '
     apt-get update -qq
-    apt-get install -y -qq bazel-bootstrap bazel-rules-rust rustc cargo g++ python3-minimal \
+    apt-get install -y -qq bazel-bootstrap bazel-rules-rust rustc cargo g++ python3-minimal libclang-dev \
       libgtest-dev libbenchmark-dev libabsl-dev libprotobuf-dev protobuf-compiler
     apt-get clean
   ' >"$cache/apt.log" 2>&1 || die "apt-get failed inside the root; see $cache/apt.log"
@@ -184,12 +184,18 @@ in_bazel() {
   while [[ ${1:-} == -* ]]; do startup+=("$1"); shift; done
   local command=${1:?which bazel command?}
   shift
-  inside bazel --output_user_root=/cache/output "${startup[@]}" "$command" --config=debian "$@" 9>&-
+  inside bazel --output_user_root=/cache/output "${startup[@]}" "$command" --config=debian --jobs="$jobs" "$@" 9>&-
 }
 
 case ${1:-} in
   setup) set_up ;;
   run) shift; set_up; in_bazel "$@" ;;
-  test) shift; set_up; "$here/test.sh" "$@" ;;
+  test)
+    shift
+    set_up
+    # One server for all of its calls.
+    inside env BAZEL_STARTUP_OPTIONS=--output_user_root=/cache/output \
+      third_party/bazel/test.sh --config=debian --jobs="$jobs" "$@" 9>&-
+    ;;
   *) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac

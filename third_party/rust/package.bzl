@@ -13,10 +13,11 @@ def rust_package(
         crate_features = [],
         library_name = None,
         tests_of_it = True,
-        exclude_tests = [],
+        tests_without_rocm = [],
         test_data = [],
         test_env = {},
         test_rustc_env = {},
+        target_compatible_with = [],
         visibility = ["//visibility:public"]):
     """The library in src/, its unit tests, and one test for each file in tests/.
 
@@ -29,10 +30,12 @@ def rust_package(
         crate_features: Cargo features of the package.
         library_name: Another name for the library's target, where the package has two.
         tests_of_it: Whether to make targets of its tests.
-        exclude_tests: Files in tests/ that need Cargo or an interpreter.
+        tests_without_rocm: Files in tests/ about a process that AMD's ROCTX is not linked into; a build for ROCm
+            skips them.
         test_data: Files that tests read, beside those in tests/data/.
         test_env: Environment of the tests.
         test_rustc_env: Environment in which they are compiled.
+        target_compatible_with: Of the library: what it cannot be built for is skipped.
         visibility: Of the library.
     """
     library = library_name or name
@@ -43,6 +46,7 @@ def rust_package(
         crate_features = crate_features,
         crate_name = name.replace("-", "_"),
         edition = _EDITION,
+        target_compatible_with = target_compatible_with,
         version = _VERSION,
         visibility = visibility,
         deps = all_crate_deps(normal = True) + deps,
@@ -67,12 +71,17 @@ def rust_package(
         **common
     )
     helpers = native.glob(["tests/*/**/*.rs"], allow_empty = True)
-    for file in native.glob(["tests/*.rs"], exclude = exclude_tests, allow_empty = True):
+    not_on_rocm = select({
+        "//:rocm": ["@platforms//:incompatible"],
+        "//conditions:default": [],
+    })
+    for file in native.glob(["tests/*.rs"], allow_empty = True):
         rust_test(
             name = "{}_{}_test".format(library, file[len("tests/"):-len(".rs")]),
             srcs = [file] + helpers,
             aliases = aliases(normal = True, normal_dev = True),
             crate_root = file,
+            target_compatible_with = not_on_rocm if file in tests_without_rocm else [],
             deps = all_crate_deps(normal = True, normal_dev = True) + [":" + library] + deps + dev_deps,
             **common
         )
