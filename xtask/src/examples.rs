@@ -21,6 +21,8 @@ pub(crate) struct Example {
 enum Capture {
     /// The program itself, which takes the log directory as its argument.
     Itself(&'static str),
+    /// The program itself, which is an example of a crate.
+    RustItself(&'static str),
     /// `xprof-roctx run`, from outside, a Python program.
     PythonFromOutside(&'static str),
     /// `xprof-roctx run`, from outside, a C program.
@@ -35,7 +37,7 @@ pub(crate) const TRAINING: Example = Example {
 };
 
 /// All examples, in the order in which the demo runs them.
-pub(crate) const ALL: [Example; 4] = [
+pub(crate) const ALL: [Example; 5] = [
     TRAINING,
     Example {
         run: "trace_without_jax",
@@ -51,6 +53,11 @@ pub(crate) const ALL: [Example; 4] = [
         run: "roctx_dlopen",
         about: "C that dlopens ROCTX, by xprof-roctx run",
         capture: Capture::CFromOutside("roctx_dlopen.c"),
+    },
+    Example {
+        run: "rust_program",
+        about: "threads in Rust, by CaptureSession",
+        capture: Capture::RustItself("xprof-roctx-session"),
     },
 ];
 
@@ -76,6 +83,14 @@ impl Example {
                 Capture::Itself(file) => {
                     let mut command = process::command(venv.python());
                     command.arg(source(file)).arg(logdir);
+                    command
+                }
+                Capture::RustItself(package) => {
+                    let mut command = process::cargo();
+                    command
+                        .args(["run", "--release", "--package", package])
+                        .args(["--example", self.run, "--"])
+                        .arg(logdir);
                     command
                 }
                 Capture::PythonFromOutside(file) => {

@@ -120,16 +120,25 @@ pub(crate) fn run_shown(command: &mut Command) -> Result<()> {
 
 /// The program and arguments of `command`, as one would type them.
 pub(crate) fn shown(command: &Command) -> String {
-    std::iter::once(command.get_program())
-        .chain(command.get_args())
+    let program = Path::new(command.get_program());
+    let program = if Some(program.as_os_str()) == std::env::var_os("CARGO").as_deref() {
+        "cargo".to_owned()
+    } else {
+        repo::shown(program)
+    };
+    std::iter::once(program)
+        .chain(
+            command
+                .get_args()
+                .map(|part| part.to_string_lossy().into_owned()),
+        )
         .map(|part| {
-            let part = part.to_string_lossy();
             if part.is_empty()
                 || part.contains(|c: char| c.is_whitespace() || "'\"$;&|".contains(c))
             {
                 format!("'{}'", part.replace('\'', r"'\''"))
             } else {
-                part.into_owned()
+                part
             }
         })
         .collect::<Vec<_>>()
