@@ -5,6 +5,7 @@ use crate::annotation_map::AnnotationMap;
 use crate::listener;
 use hashbrown::{HashMap, HashSet};
 use parking_lot::{Mutex, RwLock};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Joins the labels of a path, as the annotation stack joins its own.
@@ -48,20 +49,34 @@ pub(crate) fn remember(correlation: u64) {
         return;
     };
     labels.map.add_current(correlation);
-    let mut path: Vec<u8> = Vec::new();
-    let mut depth = 0;
-    listener::with_open_labels(|open| {
-        for label in open {
-            if depth > 0 {
-                path.extend_from_slice(SEPARATOR);
-            }
-            path.extend_from_slice(label);
-            depth += 1;
+    // A thread that is ending has no path to build any more.
+    let _ = PATH.try_with(|path| {
+        let mut path = path.borrow_mut();
+        let mut depth = 0;
+        listener::with_open_labels(|open| depth = join(open, &mut path));
+        if depth > 1 {
+            labels.paths.lock().add(correlation, &path, labels.max_size);
         }
     });
-    if depth > 1 {
-        labels.paths.lock().add(correlation, &path, labels.max_size);
+}
+
+thread_local! {
+    /// Where a thread joins its labels.
+    static PATH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Joins labels in `path`, over what was there; how many they are.
+fn join(labels: &mut dyn Iterator<Item = &[u8]>, path: &mut Vec<u8>) -> usize {
+    path.clear();
+    let mut depth = 0;
+    for label in labels {
+        if depth > 0 {
+            path.extend_from_slice(SEPARATOR);
+        }
+        path.extend_from_slice(label);
+        depth += 1;
     }
+    depth
 }
 
 impl Paths {
