@@ -17,8 +17,8 @@
 //! | [`traceme_wrapper`] | annotations that an object owns and any thread may end |
 //! | `owned_range` | why such an object never ends another one's range |
 //!
-//! The implementation is chosen by cargo feature: `roctx` (the default) or `stub`; with both,
-//! `roctx`.
+//! The implementation is chosen by cargo feature: `roctx` (the default), `nvtx` or `stub`; with
+//! several, the first of these.
 
 pub mod label;
 mod owned_range;
@@ -37,8 +37,11 @@ pub use traceme_wrapper::TraceMeWrapper;
 #[cfg(feature = "roctx")]
 pub use roctx_utils_impl as nvtx_utils;
 
-#[cfg(all(feature = "stub", not(feature = "roctx")))]
+#[cfg(all(feature = "nvtx", not(feature = "roctx")))]
+pub use nvtx_utils_impl as nvtx_utils;
+
+#[cfg(all(feature = "stub", not(any(feature = "roctx", feature = "nvtx"))))]
 pub use nvtx_utils_stub_impl as nvtx_utils;
 
-#[cfg(not(any(feature = "roctx", feature = "stub")))]
-compile_error!("choose an nvtx_utils implementation: enable the feature `roctx` or `stub`");
+#[cfg(not(any(feature = "roctx", feature = "nvtx", feature = "stub")))]
+compile_error!("choose an nvtx_utils implementation: enable the feature `roctx`, `nvtx` or `stub`");
