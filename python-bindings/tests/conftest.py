@@ -13,6 +13,15 @@ for name in list(os.environ):
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
+@pytest.fixture(autouse=True)
+def temporary_folder(tmp_path, monkeypatch) -> pathlib.Path:
+    """Where captures are saved that cannot be written elsewhere."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
 @pytest.fixture
 def logdir(tmp_path) -> pathlib.Path:
     return tmp_path / "log"

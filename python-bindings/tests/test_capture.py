@@ -392,7 +392,7 @@ def test_a_log_directory_that_cannot_be_written_is_found_before_the_work():
         xprof_roctx.start_trace("/proc/xprof-roctx")
 
 
-def test_a_directory_lost_meanwhile_does_not_lose_the_capture(tmp_path):
+def test_a_directory_lost_meanwhile_does_not_lose_the_capture(tmp_path, temporary_folder):
     logdir = tmp_path / "log"
     xprof_roctx.start_trace(logdir)
     xprof_roctx.mark("precious")
@@ -407,6 +407,7 @@ def test_a_directory_lost_meanwhile_does_not_lose_the_capture(tmp_path):
     assert str(logdir) in str(error) and error.saved_to in str(error)
     assert error.logdir == str(logdir)
     saved_to = pathlib.Path(error.saved_to)
+    assert saved_to.parent == temporary_folder
     assert saved_to.stat().st_mode & 0o777 == 0o700
     assert the_roctx_row(the_xplane(saved_to)).labels == ["precious"]
     assert logdir.read_text() == "somebody's file"

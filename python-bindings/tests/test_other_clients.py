@@ -117,9 +117,11 @@ def test_the_tool_by_hand_and_by_preload(c_program, logdir, library_dir):
 def test_without_a_log_directory_the_tool_does_nothing(c_program, tmp_path, library_dir):
     tool = library_dir / "libxprof_roctx_tool.so"
     env = {"LD_LIBRARY_PATH": str(library_dir), "XPROF_ROCTX_TOOL": str(tool)}
-    done = run([c_program, "libroctx64.so.4"], env=env, cwd=tmp_path)
+    folder = tmp_path / "working directory"
+    folder.mkdir()
+    done = run([c_program, "libroctx64.so.4"], env=env, cwd=folder)
     assert (done.stdout, done.stderr) == ("0 1 1 0 -1\n", "")
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_the_library_alone_is_a_roctx_library(c_program, library_dir):

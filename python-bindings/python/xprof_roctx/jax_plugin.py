@@ -27,8 +27,8 @@ def initialize() -> None:
             warnings.warn(
                 f"xprof_roctx: jaxlib {_jaxlib_version()} has no "
                 "_profiler.register_plugin_profiler, so jax.profiler.trace does not capture ROCTX. "
-                "Capture with xprof_roctx.trace(logdir), or use a jaxlib that has it (tested with "
-                "0.10 and 0.12).",
+                "Capture with xprof_roctx.trace(logdir), or use a jaxlib that has it (0.6 to 0.12 "
+                "have).",
                 RuntimeWarning,
                 stacklevel=2,
             )
