@@ -110,12 +110,92 @@ impl Program {
     }
 }
 
+/// Another tool, which configures the SDK before this project could, and lets it listen.
+mod other_tool {
+    use super::{open, symbol};
+    use rocm_tracer::sdk::guest::{self, ConfigureCallbackTracingService};
+    use std::ffi::{c_char, c_int, c_void};
+    use std::path::Path;
+    use std::ptr;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// The address of the SDK's handle, which is open for good.
+    static SDK: OnceLock<usize> = OnceLock::new();
+    static VERSION: AtomicU32 = AtomicU32::new(0);
+
+    fn function<F: Copy>(name: &str) -> F {
+        symbol(*SDK.get().unwrap() as *mut c_void, name)
+    }
+
+    #[repr(C)]
+    struct ConfigureResult {
+        size: usize,
+        initialize: unsafe extern "C" fn(*const c_void, *mut c_void) -> c_int,
+        finalize: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+    }
+
+    unsafe extern "C" fn configure(
+        version: u32,
+        _runtime_version: *const c_char,
+        _priority: u32,
+        _client_id: *mut c_void,
+    ) -> *mut ConfigureResult {
+        VERSION.store(version, Ordering::Relaxed);
+        // SAFETY: the SDK's function, within a tool's configure function.
+        unsafe {
+            let ask = function("rocprofiler_at_intercept_table_registration");
+            guest::ask_for_tables(version, ask);
+        }
+        Box::leak(Box::new(ConfigureResult {
+            size: size_of::<ConfigureResult>(),
+            initialize,
+            finalize,
+            data: ptr::null_mut(),
+        }))
+    }
+
+    unsafe extern "C" fn initialize(_finalize: *const c_void, _data: *mut c_void) -> c_int {
+        let create: unsafe extern "C" fn(*mut u64) -> c_int =
+            function("rocprofiler_create_context");
+        let start: unsafe extern "C" fn(u64) -> c_int = function("rocprofiler_start_context");
+        let service: ConfigureCallbackTracingService =
+            function("rocprofiler_configure_callback_tracing_service");
+        let mut context = 0;
+        // SAFETY: the SDK's functions, within a tool's initialization.
+        unsafe {
+            create(&raw mut context);
+            let version = VERSION.load(Ordering::Relaxed);
+            if let Err(problem) = guest::configure_marker_service(version, context, service, None) {
+                println!("problem {problem}");
+            }
+            start(context)
+        }
+    }
+
+    unsafe extern "C" fn finalize(_data: *mut c_void) {}
+
+    pub(super) fn configure_sdk(folder: &Path) {
+        SDK.get_or_init(|| open(&folder.join("librocprofiler-sdk.so.1")) as usize);
+        type Configure =
+            unsafe extern "C" fn(u32, *const c_char, u32, *mut c_void) -> *mut ConfigureResult;
+        let force: unsafe extern "C" fn(Configure) -> c_int =
+            function("rocprofiler_force_configure");
+        // SAFETY: a configure function of the type that the SDK asks for.
+        assert_eq!(unsafe { force(configure) }, 0);
+    }
+}
+
 #[test]
 #[ignore = "run by the other tests, in a process of its own"]
 fn child() {
     let folder = PathBuf::from(std::env::var_os("SDK_FOLDER").unwrap());
     let scenario = std::env::var("SCENARIO").unwrap();
     let program = Program::load(&folder);
+    if scenario == "guest" {
+        other_tool::configure_sdk(&folder);
+    }
     if scenario == "late" {
         program.run();
     }
@@ -218,7 +298,8 @@ fn tables_and_callbacks_of_either_layout_give_the_same_events() {
                 "Some(CallbackService)",
             ),
         ] {
-            for scenario in ["once", "two sessions", "late", "handed over twice"] {
+            let scenarios = ["once", "two sessions", "late", "handed over twice", "guest"];
+            for scenario in scenarios {
                 let told = run(folder.path(), scenario, &variables);
                 let expected = Told {
                     listening: listening.to_owned(),
@@ -230,6 +311,26 @@ fn tables_and_callbacks_of_either_layout_give_the_same_events() {
             }
         }
     }
+}
+
+#[test]
+fn a_guest_without_services_says_so_in_the_trace() {
+    let folder = stand_in();
+    let refused = (
+        "STAND_IN_FAIL",
+        "rocprofiler_at_intercept_table_registration=1,\
+         rocprofiler_configure_callback_tracing_service=15",
+    );
+    let told = run(folder.path(), "guest", &[refused]);
+    assert_eq!(told.listening, "None");
+    assert_eq!(told.events, Vec::<String>::new());
+    let expected = "ROCTX: ranges that go to AMD's library are not in this trace: \
+                    rocprofiler_configure_callback_tracing_service for markers returned 15";
+    assert!(
+        told.warnings[0].starts_with(expected),
+        "{:?}",
+        told.warnings
+    );
 }
 
 #[test]

@@ -12,12 +12,7 @@ const COPY: usize = usize::MAX;
 /// initialization.
 pub(super) fn configure(functions: &Functions, version: u32) -> Result<ContextId, String> {
     let context = super::gpu::create_context(functions)?;
-    let callback = if version < FIRST_NEW_LAYOUT {
-        on_record::<2> as CallbackFn<OldRecord> as *const c_void
-    } else {
-        on_record::<3> as CallbackFn<NewRecord> as *const c_void
-    };
-    let service = |kind| {
+    let service = |kind, callback| {
         // SAFETY: the context was just created; no operations named means all of the kind; the
         // callback's record has the layout of the version.
         unsafe {
@@ -31,15 +26,32 @@ pub(super) fn configure(functions: &Functions, version: u32) -> Result<ContextId
             )
         }
     };
-    let status = service(ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API);
+    let status = add_services(version, service);
     if status != ROCPROFILER_STATUS_SUCCESS {
         let call = "rocprofiler_configure_callback_tracing_service";
         return Err(super::failed(functions, call, status));
     }
-    // Pauses and names are worth having, not worth failing for.
-    service(ROCPROFILER_CALLBACK_TRACING_MARKER_CONTROL_API);
-    service(ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API);
     Ok(context)
+}
+
+/// Adds the marker services by `service`, which takes a kind and a callback of this version's
+/// layout; the status of the one that must be there.
+pub(super) fn add_services(
+    version: u32,
+    service: impl Fn(c_int, *const c_void) -> rocprofiler_status_t,
+) -> rocprofiler_status_t {
+    let callback = if version < FIRST_NEW_LAYOUT {
+        on_record::<2> as CallbackFn<OldRecord> as *const c_void
+    } else {
+        on_record::<3> as CallbackFn<NewRecord> as *const c_void
+    };
+    let status = service(ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, callback);
+    if status == ROCPROFILER_STATUS_SUCCESS {
+        // Pauses and names are worth having, not worth failing for.
+        service(ROCPROFILER_CALLBACK_TRACING_MARKER_CONTROL_API, callback);
+        service(ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, callback);
+    }
+    status
 }
 
 /// A marker call, at one of its two phases.

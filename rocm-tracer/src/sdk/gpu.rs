@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 /// Bytes of the buffer, and how full it is when it is delivered. Records have 56 to 184 bytes; with
 /// the lossless policy a full buffer makes the program wait, so delivery starts well before.
-const BUFFER_BYTES: usize = 4 << 20;
-const WATERMARK_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
+const WATERMARK_BYTES: usize = 256 << 10;
 
 /// The configured services.
 #[derive(Clone)]
@@ -50,6 +50,13 @@ pub(super) fn configure(functions: &Functions, version: u32) {
         ),
     };
     *SERVICES.lock() = Some(result);
+}
+
+/// Does without them, which is for good: a process configures the SDK once.
+pub(super) fn leave_out() {
+    let reason = "GPU tracing was off in the session that configured rocprofiler-sdk, which a process \
+                  does once";
+    *SERVICES.lock() = Some(Err(reason.to_owned()));
 }
 
 /// Whether the services were configured, or why not.

@@ -12,6 +12,7 @@
 //! | [`abi`] | types, numbers and layouts |
 //! | [`library`] | finding and loading the SDK |
 //! | [`callback`] | marker callbacks, in both layouts |
+//! | [`guest`] | the same where another tool of the process configures the SDK |
 //! | `gpu` | contexts, services and the buffer of the GPU side |
 //! | [`gpu_abi`] | their types, numbers and layouts |
 //! | [`gpu_callbacks`] | what the SDK calls for them |
@@ -21,6 +22,7 @@ mod callback;
 pub(crate) mod gpu;
 mod gpu_abi;
 mod gpu_callbacks;
+pub mod guest;
 mod library;
 
 use crate::intercept;
@@ -47,18 +49,24 @@ pub enum Listening {
 static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
 static VERSION: AtomicU32 = AtomicU32::new(0);
 static STATE: Mutex<State> = Mutex::new(State {
+    guest: false,
     refused: None,
     no_markers: None,
+    no_gpu: false,
     listening: None,
     context: None,
 });
 
 /// What came of the one configuration that a process can have.
 struct State {
+    /// It is another tool's, which lets this one listen.
+    guest: bool,
     /// Why there was none.
     refused: Option<String>,
     /// Why AMD's ROCTX is not heard.
     no_markers: Option<String>,
+    /// The session that configures wants no GPU work.
+    no_gpu: bool,
     listening: Option<Listening>,
     /// To be started and stopped with a session; callbacks come while it runs.
     context: Option<ContextId>,
@@ -83,6 +91,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) hip: &'a [String],
     /// Kernels and copies are wanted even if the HIP runtime is not loaded yet.
     pub(crate) gpu: bool,
+    /// They are not wanted at all.
+    pub(crate) no_gpu: bool,
 }
 
 /// Finds, loads and configures the SDK if a session wants it and none has before. Earlier is
@@ -91,6 +101,9 @@ pub(crate) struct Wanted<'a> {
 /// # Errors
 /// Why nothing is heard from the SDK, and what to do.
 pub(crate) fn prepare(wanted: &Wanted<'_>) -> Result<(), String> {
+    if STATE.lock().guest {
+        return Ok(());
+    }
     let needed = wanted.gpu || !wanted.roctx.is_empty() || !wanted.hip.is_empty();
     if !needed && LIBRARY.get().is_none() {
         return Ok(());
@@ -101,6 +114,7 @@ pub(crate) fn prepare(wanted: &Wanted<'_>) -> Result<(), String> {
     });
     let library = library.as_ref().map_err(String::clone)?;
     if version() == 0 {
+        STATE.lock().no_gpu = wanted.no_gpu;
         configure(library);
     }
     let state = STATE.lock();
@@ -126,13 +140,13 @@ fn not_used(library: &Library) -> String {
 /// # Errors
 /// Why the ranges that go to AMD's ROCTX are not heard, and what to do.
 pub(crate) fn start_markers() -> Result<(), String> {
-    let Some(Ok(library)) = LIBRARY.get() else {
-        return Ok(());
-    };
     let state = STATE.lock();
     if let Some(refused) = &state.no_markers {
         return Err(refused.clone());
     }
+    let Some(Ok(library)) = LIBRARY.get() else {
+        return Ok(());
+    };
     if state.listening.is_none() {
         return Err(not_used(library));
     }
@@ -227,7 +241,8 @@ unsafe extern "C" fn tool_configure(
     VERSION.store(version, Ordering::Relaxed);
     // Tables can be asked for only until the initialization has ended.
     if let Some(Ok(library)) = LIBRARY.get() {
-        STATE.lock().listening = ask_for_tables(&library.functions);
+        let ask = library.functions.at_intercept_table_registration;
+        STATE.lock().listening = ask.and_then(ask_for_tables);
     }
     (&raw const RESULT.0).cast_mut()
 }
@@ -246,9 +261,11 @@ unsafe extern "C" fn tool_initialize(_finalize: *const c_void, _data: *mut c_voi
             }
         }
     }
+    let no_gpu = state.no_gpu;
     drop(state);
-    if let Some(Ok(library)) = LIBRARY.get() {
-        gpu::configure(&library.functions, version());
+    match LIBRARY.get() {
+        Some(Ok(library)) if !no_gpu => gpu::configure(&library.functions, version()),
+        _ => gpu::leave_out(),
     }
     0
 }
@@ -256,8 +273,7 @@ unsafe extern "C" fn tool_initialize(_finalize: *const c_void, _data: *mut c_voi
 unsafe extern "C" fn tool_finalize(_data: *mut c_void) {}
 
 /// Asks to be shown the marker tables, when ROCTX hands them over.
-fn ask_for_tables(functions: &Functions) -> Option<Listening> {
-    let ask = functions.at_intercept_table_registration?;
+fn ask_for_tables(ask: guest::AtInterceptTableRegistration) -> Option<Listening> {
     let kinds = [
         ROCPROFILER_MARKER_CORE_TABLE,
         ROCPROFILER_MARKER_CONTROL_TABLE,
