@@ -239,6 +239,7 @@ fn prepare_sdk(options: &RocmTracerOptions) -> Result<(), String> {
             GpuTracing::Auto | GpuTracing::On => intercept::gpu_libraries(),
         },
         gpu: options.gpu == GpuTracing::On,
+        no_gpu: options.gpu == GpuTracing::Off,
     })
 }
 
