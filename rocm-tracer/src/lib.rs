@@ -17,6 +17,7 @@
 //! | [`gpu`] | HIP calls, kernels and copies: records, labels, planes |
 //! | `listener` | what a call does while a session is active |
 //! | [`tracer`] | sessions: one at a time, `enable` to `disable` |
+//! | [`profiler`] | the tracer as XLA's sessions drive it: start, stop, collect |
 //! | [`capture`] | what a session captured |
 //! | [`collector`] | planes and lines of it |
 //! | [`host_tracer`] | host events as lines, where no other profiler makes them |
@@ -35,6 +36,7 @@ pub mod gpu;
 pub mod host_tracer;
 pub mod intercept;
 mod listener;
+pub mod profiler;
 pub mod sdk;
 pub mod tracer;
 

@@ -202,7 +202,8 @@ impl RocmTracer {
         let gpu = match gpu {
             Ok(()) => gpu::stop(),
             Err(reason) => {
-                if options.gpu == GpuTracing::On || !intercept::gpu_libraries().is_empty() {
+                let missed = !sdk::is_guest() && !intercept::gpu_libraries().is_empty();
+                if options.gpu == GpuTracing::On || missed {
                     tracing::warn!("kernels and copies are not captured: {reason}");
                     warnings.push(format!(
                         "GPU: kernels and copies are not in this trace: {reason}"

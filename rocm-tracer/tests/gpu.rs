@@ -28,9 +28,12 @@ fn with_options(options: RocmTracerOptions, work: impl FnOnce()) -> XSpace {
 #[test]
 #[ignore = "run by the other tests, in a process of its own"]
 fn child() {
-    let hip = Hip::load(&folder_in_child());
     let scenario = std::env::var("SCENARIO").unwrap();
-    if scenario != "not prepared" {
+    if scenario == "off at first" {
+        load_as_roctx(&folder_in_child());
+    }
+    let hip = Hip::load(&folder_in_child());
+    if !["not prepared", "off at first"].contains(&scenario.as_str()) {
         // What this fails for, the sessions tell.
         let _ = RocmTracer::singleton().prepare(&gpu_options());
         hip.load_kernel(5, "_Z6vecaddPfS_S_.kd");
@@ -66,6 +69,19 @@ fn child() {
             hip.launch(GPU_0, 5, 0);
             pop();
         }),
+        "off at first" => {
+            let off = RocmTracerOptions {
+                gpu: GpuTracing::Off,
+                ..gpu_options()
+            };
+            let first = with_options(off, || {
+                hip.launch(GPU_0, 5, 0);
+            });
+            assert_eq!(first, XSpace::default());
+            trace(|| {
+                hip.launch(GPU_0, 5, 0);
+            })
+        }
         "off" => with_options(
             RocmTracerOptions {
                 gpu: GpuTracing::Off,
@@ -683,6 +699,14 @@ fn a_session_without_gpu_work_has_no_plane_and_no_warning_of_it() {
     let folder = folder();
     let space = run(folder.path(), "off", &[]);
     assert_eq!(space, XSpace::default());
+    // AMD's ROCTX is there, so that the SDK is configured all the same, once.
+    let space = run(folder.path(), "off at first", &[]);
+    assert_eq!(space.planes, []);
+    assert!(
+        space.warnings[0].contains("GPU tracing was off in the session that configured"),
+        "{:?}",
+        space.warnings
+    );
 }
 
 #[test]

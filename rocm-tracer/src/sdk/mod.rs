@@ -82,6 +82,11 @@ pub fn listening() -> Option<Listening> {
     STATE.lock().listening
 }
 
+/// Whether another tool of this process configures the SDK, and records kernels and copies itself.
+pub(crate) fn is_guest() -> bool {
+    STATE.lock().guest
+}
+
 /// What a session wants of the SDK.
 pub(crate) struct Wanted<'a> {
     /// Where to look for it first.

@@ -124,6 +124,15 @@ impl Hip {
     }
 }
 
+/// Loads the stand-in under the name of AMD's ROCTX library, before it is loaded as the SDK.
+pub fn load_as_roctx(folder: &Path) {
+    let path = folder.join("librocprofiler-sdk-roctx.so");
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: NUL-terminated.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    assert!(!handle.is_null(), "{path:?}");
+}
+
 pub fn now() -> u64 {
     rocm_tracer::clock::boottime_ns().unwrap()
 }
@@ -135,12 +144,13 @@ pub fn wait_until(ns: u64) {
     }
 }
 
-/// A folder with the stand-in under the name of AMD's library.
+/// A folder with the stand-in under the names of AMD's libraries.
 pub fn folder() -> tempfile::TempDir {
     let library = build("libstand_in_sdk.so", "stand_in_sdk");
     let folder = tempfile::tempdir().unwrap();
-    let name = folder.path().join("librocprofiler-sdk.so.1");
-    std::os::unix::fs::symlink(library, name).unwrap();
+    for name in ["librocprofiler-sdk.so.1", "librocprofiler-sdk-roctx.so"] {
+        std::os::unix::fs::symlink(&library, folder.path().join(name)).unwrap();
+    }
     folder
 }
 
