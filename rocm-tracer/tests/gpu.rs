@@ -5,15 +5,17 @@
 mod common;
 mod stand_in;
 
-use common::{capture, export, pop, push};
+use common::{build, capture, export, pop, push};
 use rocm_tracer::{
     CollectorOptions, GpuTracing, RocmTraceCollector, RocmTracer, RocmTracerOptions,
 };
 use stand_in::*;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tsl_profiler_lib::AnnotationStack;
 use xplane_schema::proto::XSpace;
+use xplane_schema::visitor::XPlaneVisitor;
 
 const LAYOUTS: [&str; 2] = ["600", "10000"];
 
@@ -29,11 +31,13 @@ fn with_options(options: RocmTracerOptions, work: impl FnOnce()) -> XSpace {
 #[ignore = "run by the other tests, in a process of its own"]
 fn child() {
     let scenario = std::env::var("SCENARIO").unwrap();
-    if scenario == "off at first" {
-        load_as_roctx(&folder_in_child());
+    match scenario.as_str() {
+        "off at first" => load_library(&folder_in_child(), "librocprofiler-sdk-roctx.so"),
+        "auto" => load_library(&folder_in_child(), "libamdhip64.so.6"),
+        _ => {}
     }
     let hip = Hip::load(&folder_in_child());
-    if !["not prepared", "off at first"].contains(&scenario.as_str()) {
+    if !["not prepared", "off at first", "auto"].contains(&scenario.as_str()) {
         // What this fails for, the sessions tell.
         let _ = RocmTracer::singleton().prepare(&gpu_options());
         hip.load_kernel(5, "_Z6vecaddPfS_S_.kd");
@@ -91,6 +95,9 @@ fn child() {
                 hip.launch(GPU_0, 5, 0);
             },
         ),
+        "ended" => ended(&hip),
+        "auto" => auto(&hip),
+        "many threads" => many_threads(&hip),
         "child of a fork" => child_of_a_fork(&hip),
         unknown => panic!("{unknown}"),
     };
@@ -736,6 +743,118 @@ fn an_sdk_that_is_not_there_is_a_warning_where_gpu_work_was_asked_for() {
             && warning.contains("$XPROF_ROCTX_SDK_PATH"),
         "{warning}"
     );
+}
+
+fn ended(hip: &Hip) -> XSpace {
+    let space = trace(|| {
+        push("range");
+        hip.launch(GPU_0, 5, 0);
+        hip.finalize();
+        pop();
+    });
+    let next = trace(|| {
+        push("later");
+        pop();
+    });
+    assert_eq!(names(&next), ["/host:ROCTX"]);
+    assert!(
+        next.warnings[0].contains("rocprofiler-sdk has ended"),
+        "{:?}",
+        next.warnings
+    );
+    space
+}
+
+#[test]
+fn an_sdk_that_ends_before_the_session_is_not_called_again_and_its_records_are_kept() {
+    let folder = folder();
+    let space = run(folder.path(), "ended", &[]);
+    assert_eq!(told(&space, "/device:GPU:0")[0][2], "range");
+    assert_eq!(told(&space, "/host:ROCTX").len(), 1);
+}
+
+fn auto(hip: &Hip) -> XSpace {
+    with_options(RocmTracerOptions::default(), || {
+        hip.launch(GPU_0, 5, 0);
+    })
+}
+
+#[test]
+fn the_hip_runtime_in_the_process_is_reason_enough_and_the_sdk_is_found_beside_it() {
+    let folder = folder();
+    let hip = folder.path().join("libamdhip64.so.6");
+    std::fs::copy(build("libstand_in_sdk.so", "stand_in_sdk"), &hip).unwrap();
+    let space = run(folder.path(), "auto", &[]);
+    assert_eq!(names(&space), ["/device:GPU:0", "/host:ROCTRACER"]);
+}
+
+const THREADS: u64 = 4;
+const LAUNCHES: u64 = 2_000;
+
+fn many_threads(hip: &Hip) -> XSpace {
+    for thread in 0..THREADS {
+        hip.load_kernel(100 + thread, &format!("kernel_of_{thread}"));
+    }
+    let running = AtomicU64::new(THREADS);
+    let mut spaces = Vec::new();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let running = &running;
+            scope.spawn(move || {
+                let label = format!("range_of_{thread}");
+                for launch in 0..LAUNCHES {
+                    push(&label);
+                    hip.launch(GPU_0 + launch % 2, 100 + thread, thread + 1);
+                    pop();
+                    if launch % 64 == 0 {
+                        hip.deliver();
+                    }
+                }
+                running.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        // Sessions come and go meanwhile; the last one outlives the launches.
+        while running.load(Ordering::SeqCst) > 0 {
+            spaces.push(trace(|| {
+                let before = now();
+                wait_until(before + 2_000_000);
+            }));
+        }
+    });
+    spaces.push(trace(|| {
+        for thread in 0..THREADS {
+            push(&format!("range_of_{thread}"));
+            hip.launch(GPU_0, 100 + thread, 1);
+            pop();
+        }
+    }));
+    let mut all = XSpace::default();
+    for space in spaces {
+        all.planes.extend(space.planes);
+    }
+    all
+}
+
+#[test]
+fn launches_of_many_threads_are_labelled_by_their_own_ranges_in_sessions_that_come_and_go() {
+    let folder = folder();
+    let space = run(folder.path(), "many threads", &[]);
+    let mut labelled = [0; THREADS as usize];
+    for plane in &space.planes {
+        if !plane.name.starts_with("/device:GPU:") {
+            continue;
+        }
+        for (_, kernel) in events(XPlaneVisitor::new(plane)) {
+            let thread = kernel.name().strip_prefix("kernel_of_").unwrap();
+            let label = stat(kernel, "nvtx_range");
+            // A range that was opened before its session is none of it.
+            if !label.is_empty() {
+                assert_eq!(label, format!("range_of_{thread}"));
+                labelled[thread.parse::<usize>().unwrap()] += 1;
+            }
+        }
+    }
+    assert!(labelled.iter().all(|&count| count > 0), "{labelled:?}");
 }
 
 fn child_of_a_fork(hip: &Hip) -> XSpace {

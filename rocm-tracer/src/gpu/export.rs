@@ -304,6 +304,11 @@ struct Events<'a> {
     plane: XPlaneBuilder<'a>,
     stats: HashMap<&'static str, i64>,
     kernel_names: HashMap<u64, i64>,
+    /// What launches repeat, most of them: kernels' details, and the stats of annotations and of
+    /// ranges with their paths, by the addresses of the strings, which the session's labels keep.
+    kernel_details: HashMap<Kernel, XStat>,
+    annotations: HashMap<*const u8, Vec<XStat>>,
+    ranges: HashMap<[*const u8; 2], [XStat; 2]>,
 }
 
 impl<'a> Events<'a> {
@@ -313,6 +318,9 @@ impl<'a> Events<'a> {
             plane,
             stats: HashMap::new(),
             kernel_names: HashMap::new(),
+            kernel_details: HashMap::new(),
+            annotations: HashMap::new(),
+            ranges: HashMap::new(),
         }
     }
 
@@ -333,9 +341,8 @@ impl<'a> Events<'a> {
     fn activity(&mut self, activity: &Activity, call: Option<&ApiCall>, met: &mut Met) -> XEvent {
         let (metadata_id, details) = match &activity.work {
             Work::Kernel(kernel) => {
-                let details = self.text(&kernel_details(kernel));
                 let name = self.kernel_name(kernel.kernel, met);
-                (name, self.stat(StatType::KernelDetails.as_str(), details))
+                (name, self.details_stat(kernel))
             }
             Work::Copy(copy) => {
                 let name = self
@@ -416,6 +423,16 @@ impl<'a> Events<'a> {
         id
     }
 
+    fn details_stat(&mut self, kernel: &Kernel) -> XStat {
+        if let Some(details) = self.kernel_details.get(kernel) {
+            return details.clone();
+        }
+        let details = self.text(&kernel_details(kernel));
+        let details = self.stat(StatType::KernelDetails.as_str(), details);
+        self.kernel_details.insert(*kernel, details.clone());
+        details
+    }
+
     fn copy_stat(&mut self, copy: &Copy, call: Option<&ApiCall>) -> XStat {
         // The record does not say; the function's name does.
         let is_async = call
@@ -452,19 +469,40 @@ impl<'a> Events<'a> {
             stats.push(self.stat(StatType::ScopeRangeId.as_str(), Value::Int64Value(scope_id)));
         }
         if !range.is_empty() {
-            let range = self.text(&xplane_schema::lossy_utf8(&range));
-            stats.push(self.stat(StatType::NvtxRange.as_str(), range));
-            let path = self.text(&xplane_schema::lossy_utf8(&path));
-            stats.push(self.stat(ROCTX_PATH, path));
+            let key = [range.as_ptr(), path.as_ptr()];
+            let known = self.ranges.get(&key).cloned();
+            stats.extend(known.unwrap_or_else(|| {
+                let of_range = self.text(&xplane_schema::lossy_utf8(&range));
+                let of_path = self.text(&xplane_schema::lossy_utf8(&path));
+                let both = [
+                    self.stat(StatType::NvtxRange.as_str(), of_range),
+                    self.stat(ROCTX_PATH, of_path),
+                ];
+                self.ranges.insert(key, both.clone());
+                both
+            }));
         }
         annotation
     }
 
     /// Adds the outermost annotation's name, and each key of their metadata with its innermost
     /// value.
-    fn add_annotations(&mut self, annotation: &[u8], stats: &mut Vec<XStat>) {
+    fn add_annotations(&mut self, annotation: &Arc<[u8]>, stats: &mut Vec<XStat>) {
+        if annotation.is_empty() {
+            return;
+        }
+        let key = annotation.as_ptr();
+        if !self.annotations.contains_key(&key) {
+            let of_annotation = self.annotation_stats(annotation);
+            self.annotations.insert(key, of_annotation);
+        }
+        stats.extend_from_slice(&self.annotations[&key]);
+    }
+
+    fn annotation_stats(&mut self, annotation: &[u8]) -> Vec<XStat> {
         let text = xplane_schema::lossy_utf8(annotation);
         let annotations = Annotation::parse_stack(&text);
+        let mut stats = Vec::new();
         if let Some(outermost) = annotations.first() {
             let name = self.text(outermost.name);
             stats.push(self.stat(StatType::TfOp.as_str(), name));
@@ -480,6 +518,7 @@ impl<'a> Events<'a> {
                 }
             }
         }
+        stats
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Work {
 }
 
 /// A kernel's run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) agent: u64,
     pub(crate) kernel: u64,

@@ -79,6 +79,9 @@ pub(crate) fn devices() -> (Arc<[Device]>, Arc<[String]>) {
 /// Lets calls and records come.
 pub(crate) fn start() -> Result<(), String> {
     configured()?;
+    if super::is_finalized() {
+        return Err(super::ENDED.to_owned());
+    }
     let Some(Ok(services)) = SERVICES.lock().clone() else {
         return Ok(());
     };
@@ -93,6 +96,9 @@ pub(crate) fn stop() -> Result<(), String> {
     let Some(Ok(services)) = SERVICES.lock().clone() else {
         return Ok(());
     };
+    if super::is_finalized() {
+        return Ok(());
+    }
     // SAFETY: the context and the buffer were created by this library.
     let (stopped, flushed) = unsafe {
         (
@@ -110,6 +116,9 @@ pub(crate) fn operation_name(operation: i32) -> Option<String> {
     let Some(Ok(services)) = SERVICES.lock().clone() else {
         return None;
     };
+    if super::is_finalized() {
+        return None;
+    }
     let mut name: *const c_char = ptr::null();
     let mut length = 0u64;
     // SAFETY: places for a pointer and a length.

@@ -34,7 +34,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// How AMD's ROCTX is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,7 @@ pub enum Listening {
 /// The SDK of this process, once it was needed and found.
 static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
 static VERSION: AtomicU32 = AtomicU32::new(0);
+static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<State> = Mutex::new(State {
     guest: false,
     refused: None,
@@ -56,6 +57,8 @@ static STATE: Mutex<State> = Mutex::new(State {
     listening: None,
     context: None,
 });
+
+const ENDED: &str = "rocprofiler-sdk has ended, for the process is about to";
 
 /// What came of the one configuration that a process can have.
 struct State {
@@ -159,6 +162,9 @@ pub(crate) fn start_markers() -> Result<(), String> {
         return Ok(());
     };
     drop(state);
+    if is_finalized() {
+        return Err(ENDED.to_owned());
+    }
     // SAFETY: the context was created by this library.
     let status = unsafe { (library.functions.start_context)(context) };
     checked(&library.functions, "rocprofiler_start_context", status)
@@ -169,6 +175,9 @@ pub(crate) fn stop_markers() -> Result<(), String> {
     let (Some(Ok(library)), Some(context)) = (LIBRARY.get(), STATE.lock().context) else {
         return Ok(());
     };
+    if is_finalized() {
+        return Ok(());
+    }
     // SAFETY: the context was created by this library.
     let status = unsafe { (library.functions.stop_context)(context) };
     checked(&library.functions, "rocprofiler_stop_context", status)
@@ -275,7 +284,16 @@ unsafe extern "C" fn tool_initialize(_finalize: *const c_void, _data: *mut c_voi
     0
 }
 
-unsafe extern "C" fn tool_finalize(_data: *mut c_void) {}
+/// The process ends, and the SDK with it: what its buffers held has been delivered.
+unsafe extern "C" fn tool_finalize(_data: *mut c_void) {
+    HAS_ENDED.store(true, Ordering::SeqCst);
+}
+
+/// Whether the SDK has ended. It is not called any more then: it may be called by an exit handler
+/// that waits for it.
+fn is_finalized() -> bool {
+    HAS_ENDED.load(Ordering::SeqCst)
+}
 
 /// Asks to be shown the marker tables, when ROCTX hands them over.
 fn ask_for_tables(ask: guest::AtInterceptTableRegistration) -> Option<Listening> {

@@ -6,7 +6,7 @@
 //! from the thread that the environment says.
 
 use crate::bytes::Bytes;
-use crate::sdk::{call_back, is_locked, is_started};
+use crate::sdk::{call_back, is_locked, is_started, must_not_be_finalized};
 use crate::status::{INCOMPATIBLE_ABI, OPERATION_NOT_FOUND, SUCCESS, configuration_locked};
 use crate::{failure, version};
 use std::cell::RefCell;
@@ -237,6 +237,7 @@ pub extern "C" fn rocprofiler_assign_callback_thread(_buffer: u64, _thread: u64)
 /// Exported as AMD's function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_flush_buffer(_buffer: u64) -> c_int {
+    must_not_be_finalized();
     if std::env::var_os("STAND_IN_LATE").is_none() {
         stand_in_deliver();
     }
@@ -254,6 +255,7 @@ pub unsafe extern "C" fn rocprofiler_query_buffer_tracing_kind_operation_name(
     name: *mut *const c_char,
     _length: *mut u64,
 ) -> c_int {
+    must_not_be_finalized();
     assert_eq!(kind, HIP_RUNTIME_API);
     let text = match operation {
         166 => c"hipGraphLaunch",

@@ -26,6 +26,8 @@ struct State {
     locked: bool,
     contexts: u64,
     started: Vec<u64>,
+    finalize: Option<(unsafe extern "C" fn(*mut c_void), usize)>,
+    finalized: bool,
     intercepts: Vec<(Intercept, c_int, usize)>,
     services: Vec<Service>,
 }
@@ -44,6 +46,8 @@ static STATE: Mutex<State> = Mutex::new(State {
     locked: false,
     contexts: 0,
     started: Vec::new(),
+    finalize: None,
+    finalized: false,
     intercepts: Vec::new(),
     services: Vec::new(),
 });
@@ -61,6 +65,28 @@ pub(crate) fn is_locked() -> bool {
 /// Whether the context runs.
 pub(crate) fn is_started(context: u64) -> bool {
     STATE.lock().unwrap().started.contains(&context)
+}
+
+/// Ends the SDK, as an exit handler of AMD's does: delivers what waits, tells the tool, and does
+/// not stand being called afterwards.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_finalize() {
+    crate::gpu::stand_in_deliver();
+    let finalize = {
+        let mut state = STATE.lock().unwrap();
+        state.started.clear();
+        state.finalize.take()
+    };
+    if let Some((finalize, data)) = finalize {
+        // SAFETY: the tool's function, with its data.
+        unsafe { finalize(data as *mut c_void) };
+    }
+    STATE.lock().unwrap().finalized = true;
+}
+
+/// Of a call that a finalized SDK would hang in.
+pub(crate) fn must_not_be_finalized() {
+    assert!(!STATE.lock().unwrap().finalized, "called after the end");
 }
 
 /// Shows a table of this kind to those who asked for it.
@@ -108,6 +134,9 @@ pub unsafe extern "C" fn rocprofiler_force_configure(configure: Configure) -> c_
         );
         if let Some(configured) = configured.as_ref() {
             assert_eq!(configured.size, size_of::<Configured>());
+            if let Some(finalize) = configured.finalize {
+                STATE.lock().unwrap().finalize = Some((finalize, configured.data.addr()));
+            }
             if let Some(initialize) = configured.initialize {
                 initialize(std::ptr::null(), configured.data);
             }
@@ -204,6 +233,7 @@ pub unsafe extern "C" fn rocprofiler_configure_callback_tracing_service(
 /// Exported as `rocprofiler_start_context`.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_start_context(context: u64) -> c_int {
+    must_not_be_finalized();
     if let Some(status) = failure("rocprofiler_start_context") {
         return status;
     }
@@ -214,6 +244,7 @@ pub extern "C" fn rocprofiler_start_context(context: u64) -> c_int {
 /// Exported as `rocprofiler_stop_context`.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_stop_context(context: u64) -> c_int {
+    must_not_be_finalized();
     STATE.lock().unwrap().started.retain(|&id| id != context);
     failure("rocprofiler_stop_context").unwrap_or(SUCCESS)
 }

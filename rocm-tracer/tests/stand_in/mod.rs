@@ -42,6 +42,7 @@ pub struct Hip {
     raw_record: extern "C" fn(u32, u32, usize, u64),
     null_header: extern "C" fn(),
     deliver: extern "C" fn(),
+    finalize: extern "C" fn(),
 }
 
 fn symbol<F: Copy>(handle: *mut c_void, name: &str) -> F {
@@ -71,6 +72,7 @@ impl Hip {
             raw_record: symbol(handle, "stand_in_raw_record"),
             null_header: symbol(handle, "stand_in_null_header"),
             deliver: symbol(handle, "stand_in_deliver"),
+            finalize: symbol(handle, "stand_in_finalize"),
         };
         // SAFETY: literals.
         unsafe {
@@ -122,11 +124,16 @@ impl Hip {
     pub fn deliver(&self) {
         (self.deliver)();
     }
+
+    /// Ends the SDK, as at the process's exit.
+    pub fn finalize(&self) {
+        (self.finalize)();
+    }
 }
 
-/// Loads the stand-in under the name of AMD's ROCTX library, before it is loaded as the SDK.
-pub fn load_as_roctx(folder: &Path) {
-    let path = folder.join("librocprofiler-sdk-roctx.so");
+/// Loads a library of the folder, which others see by the name that it was first loaded by.
+pub fn load_library(folder: &Path, name: &str) {
+    let path = folder.join(name);
     let path = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: NUL-terminated.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
