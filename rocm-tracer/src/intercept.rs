@@ -1,6 +1,6 @@
 //! The wrappers that stand in a ROCTX copy's dispatch tables, and how they get there.
 //!
-//! A wrapper tells the [`listener`](crate::listener) and calls what was in the table before. Tables
+//! A wrapper tells the `listener` and calls what was in the table before. Tables
 //! carry no context pointer, so each copy of ROCTX in the process gets a *slot*: its own set of
 //! wrapper functions, made by the compiler from one, and its own saved originals.
 

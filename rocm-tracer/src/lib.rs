@@ -14,7 +14,7 @@
 //! |---|---|
 //! | [`intercept`] | wrappers in a ROCTX copy's tables; finding the copies in this process |
 //! | [`sdk`] | the boundary to rocprofiler-sdk, for the calls that go to AMD's own library |
-//! | [`gpu`] | HIP calls, kernels and copies: records, labels, planes |
+//! | `gpu` | HIP calls, kernels and copies: records, labels, planes |
 //! | `listener` | what a call does while a session is active |
 //! | [`tracer`] | sessions: one at a time, `enable` to `disable` |
 //! | [`profiler`] | the tracer as XLA's sessions drive it: start, stop, collect |
@@ -32,7 +32,7 @@ pub mod capture;
 pub mod clock;
 pub mod collector;
 pub mod drops;
-pub mod gpu;
+mod gpu;
 pub mod host_tracer;
 pub mod intercept;
 mod listener;

@@ -3,7 +3,7 @@
 /// Why a HIP call, a kernel or a copy is not in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum GpuDropReason {
+pub(crate) enum GpuDropReason {
     /// HIP calls past the session's event limit.
     ApiCapacity,
     /// Kernels and copies past the session's limit.
@@ -30,7 +30,7 @@ pub enum GpuDropReason {
 
 impl GpuDropReason {
     /// Every reason.
-    pub const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::ApiCapacity,
         Self::ActivityCapacity,
         Self::NoActivity,
@@ -45,7 +45,7 @@ impl GpuDropReason {
     ];
 
     /// The reason as the trace tells it, after the count.
-    pub fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::ApiCapacity => {
                 "HIP calls dropped: the session's event limit was reached (raise \
@@ -70,16 +70,16 @@ impl GpuDropReason {
 
 /// Counts by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GpuDropCounts([u64; GpuDropReason::ALL.len()]);
+pub(crate) struct GpuDropCounts([u64; GpuDropReason::ALL.len()]);
 
 impl GpuDropCounts {
     /// Counts so many more.
-    pub fn add(&mut self, reason: GpuDropReason, count: u64) {
+    pub(crate) fn add(&mut self, reason: GpuDropReason, count: u64) {
         self.0[reason as usize] += count;
     }
 
     /// How many were dropped for this reason.
-    pub fn get(&self, reason: GpuDropReason) -> u64 {
+    pub(crate) fn get(&self, reason: GpuDropReason) -> u64 {
         self.0[reason as usize]
     }
 

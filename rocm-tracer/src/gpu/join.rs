@@ -94,3 +94,93 @@ impl Joined {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::records::{Kernel, Work};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call((correlation, start_ns): (u64, u64)) -> ApiCall {
+        ApiCall {
+            correlation,
+            operation: 0,
+            tid: 1,
+            start_ns,
+            end_ns: start_ns + 1,
+        }
+    }
+
+    fn activity((correlation, start_ns): (u64, u64)) -> Activity {
+        Activity {
+            correlation,
+            stream: 0,
+            start_ns,
+            end_ns: start_ns + 1,
+            work: Work::Kernel(Kernel {
+                agent: 1,
+                kernel: 1,
+                private_segment_bytes: 0,
+                group_segment_bytes: 0,
+                workgroup: [1; 3],
+                grid: [1; 3],
+            }),
+        }
+    }
+
+    proptest! {
+        /// Whatever was recorded, in whatever order: all of it is either joined or counted once,
+        /// and what is joined belongs together.
+        #[test]
+        fn everything_is_joined_or_counted(
+            calls in prop::collection::vec((0u64..8, 0u64..100), 0..12),
+            activities in prop::collection::vec((0u64..8, 0u64..100), 0..12),
+            auxiliary in prop::collection::vec(1u64..8, 0..3),
+            keep_unmatched: bool,
+        ) {
+            let recording = Recording {
+                calls: calls.iter().copied().map(call).collect(),
+                activities: activities.iter().copied().map(activity).collect(),
+                auxiliary: auxiliary.iter().copied().collect(),
+                ..Recording::default()
+            };
+            let joined = join(recording, keep_unmatched);
+            let dropped = |reason| joined.drops.get(reason) as usize;
+
+            let dropped_calls = dropped(GpuDropReason::NoActivity)
+                + dropped(GpuDropReason::DuplicateCorrelation);
+            prop_assert_eq!(joined.calls.len() + dropped_calls, calls.len());
+            let orphans = dropped(GpuDropReason::NoApiCall);
+            prop_assert_eq!(joined.activities.len() + orphans, activities.len());
+            if keep_unmatched {
+                prop_assert_eq!(orphans + dropped(GpuDropReason::NoActivity), 0);
+            }
+
+            for pair in joined.activities.windows(2) {
+                prop_assert!(pair[0].0.start_ns <= pair[1].0.start_ns);
+            }
+            for (activity, call) in &joined.activities {
+                let id = activity.correlation;
+                match call {
+                    Some(call) => prop_assert_eq!(joined.calls[*call].0.correlation, id),
+                    None => prop_assert!(keep_unmatched || auxiliary.contains(&id)),
+                }
+                if id == NO_CORRELATION {
+                    prop_assert_eq!(*call, None);
+                }
+            }
+            for (call, work) in &joined.calls {
+                let first = joined
+                    .activities
+                    .iter()
+                    .position(|(activity, _)| activity.correlation == call.correlation);
+                if call.correlation == NO_CORRELATION {
+                    prop_assert_eq!(*work, None);
+                } else {
+                    prop_assert_eq!(*work, first);
+                }
+                prop_assert!(keep_unmatched || work.is_some());
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The GPU side: HIP calls and the work that they start on devices.
 //!
-//! In: what [`sdk`](crate::sdk) read from rocprofiler-sdk's callbacks and records, as the plain data
-//! of [`records`]. Out: device planes, the plane of HIP calls and the tree of scope ranges, in which
+//! In: what `sdk` read from rocprofiler-sdk's callbacks and records, as the plain data
+//! of `records`. Out: device planes, the plane of HIP calls and the tree of scope ranges, in which
 //! each kernel and copy carries the labels that stood when it was launched.
 //!
 //! ```text
@@ -12,18 +12,20 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`records`] | a HIP call, a kernel, a copy, a device: plain data |
-//! | [`recording`] | the session's records, with limits; closed between sessions |
-//! | [`kernels`] | kernels' names, by the id that records carry |
-//! | [`streams`] | the stream that a thread is launching on |
-//! | [`labels`] | what stood around each HIP call |
-//! | [`join`] | HIP calls and the work they started, by correlation id |
-//! | [`devices`] | what a device's plane tells of the device |
-//! | [`export`] | the planes |
-//! | [`drops`] | what was not kept, by reason |
+//! | `records` | a HIP call, a kernel, a copy, a device: plain data |
+//! | `recording` | the session's records, with limits; closed between sessions |
+//! | `kernels` | kernels' names, by the id that records carry |
+//! | `streams` | the stream that a thread is launching on |
+//! | `labels` | what stood around each HIP call |
+//! | `join` | HIP calls and the work they started, by correlation id |
+//! | `devices` | what a device's plane tells of the device |
+//! | `events` | events with their stats |
+//! | `export` | the planes |
+//! | `drops` | what was not kept, by reason |
 
 pub(crate) mod devices;
-pub mod drops;
+pub(crate) mod drops;
+pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod join;
 pub(crate) mod kernels;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What the SDK reported in a session.
 #[derive(Default)]
 pub(crate) struct Recording {
-    max_activities: u64,
+    pub(super) max_activities: u64,
     pub(crate) calls: Vec<ApiCall>,
     pub(crate) activities: Vec<Activity>,
     /// Correlation ids of calls that were seen and not kept: their work is no orphan.

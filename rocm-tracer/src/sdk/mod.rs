@@ -2,20 +2,20 @@
 //! calls with the kernels and copies that they start.
 //!
 //! In: the dispatch tables of `librocprofiler-sdk-roctx.so`, which the SDK shows to whoever asks in
-//! its configuration ([`intercept`](crate::intercept) then wraps them as any copy's), or, where it
+//! its configuration ([`intercept`] then wraps them as any copy's), or, where it
 //! cannot, the SDK's marker callbacks, which cost fifty times as much. Out: the same calls of the
-//! same [`listener`](crate::listener). Nothing else in the crate knows which. What the SDK tells of
-//! GPUs becomes plain data for [`gpu`](crate::gpu).
+//! same `listener`. Nothing else in the crate knows which. What the SDK tells of
+//! GPUs becomes plain data for `gpu`.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`abi`] | types, numbers and layouts |
-//! | [`library`] | finding and loading the SDK |
-//! | [`callback`] | marker callbacks, in both layouts |
+//! | `abi` | types, numbers and layouts |
+//! | `library` | finding and loading the SDK |
+//! | `callback` | marker callbacks, in both layouts |
 //! | [`guest`] | the same where another tool of the process configures the SDK |
 //! | `gpu` | contexts, services and the buffer of the GPU side |
-//! | [`gpu_abi`] | their types, numbers and layouts |
-//! | [`gpu_callbacks`] | what the SDK calls for them |
+//! | `gpu_abi` | their types, numbers and layouts |
+//! | `gpu_callbacks` | what the SDK calls for them |
 
 mod abi;
 mod callback;
