@@ -26,6 +26,11 @@ _LIBRARIES = {
 }
 
 
+# Debug information would be nine tenths of the wheel. Set these to build one with it.
+os.environ.setdefault("CARGO_PROFILE_RELEASE_DEBUG", "none")
+os.environ.setdefault("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+
+
 def _build_libraries() -> None:
     command = ["cargo", "build", "--release", "--message-format", "json-render-diagnostics"]
     for package in _LIBRARIES:
