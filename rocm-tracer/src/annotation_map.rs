@@ -85,6 +85,22 @@ impl AnnotationMap {
         });
     }
 
+    /// All that is remembered of the call, at once: the joined annotations, the label of the
+    /// innermost ROCTX range and the id of the innermost scope range.
+    #[allow(clippy::type_complexity)] // three plain values
+    pub(crate) fn look_up_all(
+        &self,
+        correlation_id: u64,
+    ) -> Option<(Option<Arc<[u8]>>, Option<Arc<[u8]>>, i64)> {
+        let maps = self.maps.lock();
+        let call = maps.calls.get(&correlation_id)?;
+        Some((
+            call.annotation.clone(),
+            call.roctx_range.clone(),
+            call.scope_range_id,
+        ))
+    }
+
     /// The joined annotations around the call; `None` if there were none.
     pub fn look_up(&self, correlation_id: u64) -> Option<Arc<[u8]>> {
         self.maps

@@ -29,6 +29,8 @@ pub(super) struct Events<'a> {
     /// Kernels whose name the SDK did not tell.
     pub(super) nameless_kernels: usize,
     stats: HashMap<&'static str, i64>,
+    /// Where an event's stats are gathered, so that each event's own list is as long as it need be.
+    gathered: Vec<XStat>,
     kernel_names: HashMap<u64, i64>,
     /// What launches repeat, most of them: kernels' details, and the stats of annotations and of
     /// ranges with their paths, by the addresses of the strings, which the session's labels keep.
@@ -44,6 +46,7 @@ impl<'a> Events<'a> {
             plane,
             nameless_kernels: 0,
             stats: HashMap::new(),
+            gathered: Vec::new(),
             kernel_names: HashMap::new(),
             kernel_details: HashMap::new(),
             annotations: HashMap::new(),
@@ -78,13 +81,15 @@ impl<'a> Events<'a> {
                 (name, self.copy_stat(copy, call))
             }
         };
-        let mut stats = Vec::new();
+        let mut stats = std::mem::take(&mut self.gathered);
         self.add_ids(activity.correlation, &mut stats);
         let annotations = self.add_label(activity.correlation, &mut stats);
         stats.push(details);
         self.add_annotations(&annotations, &mut stats);
-        self.event(metadata_id, activity.start_ns, activity.end_ns, stats)
-            .unwrap_or_default()
+        let event = self.event(metadata_id, activity.start_ns, activity.end_ns, &mut stats);
+        stats.clear();
+        self.gathered = stats;
+        event.unwrap_or_default()
     }
 
     /// A HIP call's event, if it is within the session.
@@ -96,7 +101,7 @@ impl<'a> Events<'a> {
                 .plane
                 .get_or_create_event_metadata(&format!("HIP function {}", call.operation)),
         };
-        let mut stats = Vec::new();
+        let mut stats = std::mem::take(&mut self.gathered);
         if let Some(device) = work.and_then(|work| self.context.device(&work.work)) {
             stats.push(self.stat(
                 StatType::DeviceId.as_str(),
@@ -114,7 +119,10 @@ impl<'a> Events<'a> {
             stats.push(details);
         }
         self.add_annotations(&annotations, &mut stats);
-        self.event(name, call.start_ns, call.end_ns, stats)
+        let event = self.event(name, call.start_ns, call.end_ns, &mut stats);
+        stats.clear();
+        self.gathered = stats;
+        event
     }
 
     fn event(
@@ -122,14 +130,14 @@ impl<'a> Events<'a> {
         metadata_id: i64,
         start_ns: u64,
         end_ns: u64,
-        stats: Vec<XStat>,
+        stats: &mut Vec<XStat>,
     ) -> Option<XEvent> {
         let (offset_ps, duration_ps) = self.context.offset_and_length(start_ns, end_ns)?;
         Some(XEvent {
             metadata_id,
             data: Some(x_event::Data::OffsetPs(offset_ps)),
             duration_ps,
-            stats,
+            stats: stats.drain(..).collect(),
             ..Default::default()
         })
     }

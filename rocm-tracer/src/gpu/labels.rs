@@ -119,13 +119,15 @@ impl Labels {
         let Some(labels) = &self.0 else {
             return Label::default();
         };
-        let range = labels.map.look_up_roctx_range(correlation);
+        let Some((annotation, range, scope_id)) = labels.map.look_up_all(correlation) else {
+            return Label::default();
+        };
         let path = labels.paths.lock().calls.get(&correlation).cloned();
         Label {
-            annotation: labels.map.look_up(correlation).unwrap_or_default(),
+            annotation: annotation.unwrap_or_default(),
             path: path.or_else(|| range.clone()).unwrap_or_default(),
             range: range.unwrap_or_default(),
-            scope_id: labels.map.look_up_scope_range_id(correlation),
+            scope_id,
         }
     }
 
