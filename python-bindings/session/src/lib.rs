@@ -9,7 +9,7 @@
 //! | [`diagnostics`] | warnings on stderr |
 //! | [`options`] | what a session keeps, from code or from the environment |
 //! | [`session`] | one session at a time: [`CaptureSession`] to [`Capture`] |
-//! | [`write`] | files of a capture; what happens when they cannot be written |
+//! | [`mod@write`] | files of a capture; what happens when they cannot be written |
 //! | [`jax_profiler`] | the tracer as a profiler of stock JAX |
 
 pub mod diagnostics;
