@@ -4,7 +4,7 @@
 //! and GPU records, and are exported whether or not the machine has a GPU.
 
 use crate::capture::TraceCapture;
-use crate::clock::Scale;
+use crate::clock::{Scale, Span};
 use crate::drops::{DropCounts, DropReason};
 use crate::gpu::{self, export::GivenNames};
 use crate::listener::{AsyncRange, Markers, OPEN};
@@ -69,6 +69,9 @@ pub struct RocmTraceCollector {
 /// (`PID_MAX_LIMIT` in linux/threads.h is 2^22).
 const FIRST_ASYNC_LINE: i64 = 1 << 23;
 
+/// The row of a capture's warnings in a plane for a stock jaxlib.
+pub const WARNINGS_LINE_NAME: &str = "ROCTX Warnings";
+
 impl RocmTraceCollector {
     /// A collector that exports as `options` say.
     pub fn new(options: CollectorOptions) -> Self {
@@ -92,7 +95,13 @@ impl RocmTraceCollector {
     ///
     /// Line timestamps are the session's start in wall-clock ns since the epoch; event offsets
     /// count from there.
+    ///
+    /// A stock jaxlib keeps a plug-in's planes and forgets its warnings. So where the carrier plane
+    /// is for one, it has a row [`WARNINGS_LINE_NAME`] besides: a mark a warning, at the stop.
     pub fn export(&self, mut capture: TraceCapture, space: &mut XSpace) {
+        let first_warning = space.warnings.len();
+        let mut carrier = None;
+        let mut rows = 0;
         let threads = by_thread(std::mem::take(&mut capture.threads));
         let async_ranges = std::mem::take(&mut capture.async_ranges);
         if !threads.is_empty() || !async_ranges.is_empty() {
@@ -112,8 +121,10 @@ impl RocmTraceCollector {
                 export.thread(*tid, markers);
             }
             export.async_lanes(&async_ranges);
+            rows = export.next_row;
             let drops = export.drops;
             capture.drops.merge(&drops);
+            carrier = Some(space.planes.len());
             space.planes.push(plane);
         }
         capture.threads = threads
@@ -127,7 +138,36 @@ impl RocmTraceCollector {
         };
         let gpu = std::mem::take(&mut capture.gpu);
         gpu::export::export(gpu, &capture.span, &names, self.keep_unmatched, space);
+        let warnings = space.warnings[first_warning..].to_vec();
+        if self.options.carrier != CarrierPlane::Roctx && !warnings.is_empty() {
+            let index = carrier.unwrap_or_else(|| {
+                space.planes.push(XPlane {
+                    name: self.options.carrier.name().to_owned(),
+                    ..Default::default()
+                });
+                space.planes.len() - 1
+            });
+            warnings_row(&mut space.planes[index], rows, &warnings, &capture.span);
+        }
     }
+}
+
+/// Adds the row of warnings under the number given.
+fn warnings_row(plane: &mut XPlane, row: u32, warnings: &[String], span: &Span) {
+    let stop_ps = span.scale().length_ps() as i64;
+    let mut builder = XPlaneBuilder::new(plane);
+    let events = warnings
+        .iter()
+        .map(|warning| XEvent {
+            metadata_id: builder.get_or_create_event_metadata(warning),
+            data: Some(x_event::Data::OffsetPs(stop_ps)),
+            ..Default::default()
+        })
+        .collect();
+    let mut line = builder.get_or_create_line(schema::roctx_line_id(row));
+    line.set_name(WARNINGS_LINE_NAME);
+    line.set_timestamp_ns(span.start.wall_ns as i64);
+    line.extend_events(events);
 }
 
 /// The logs of each thread id, in order of id. A thread id can have several logs: ids are reused.

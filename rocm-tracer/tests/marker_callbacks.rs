@@ -7,7 +7,7 @@ mod common;
 use common::*;
 use embedded_roctx::*;
 use rocm_tracer::clock::{ClockSource, boottime_ns};
-use rocm_tracer::{EnableError, RocmTracer, RocmTracerOptions};
+use rocm_tracer::{CarrierPlane, CollectorOptions, EnableError, RocmTracer, RocmTracerOptions};
 use std::ptr;
 
 #[test]
@@ -411,4 +411,52 @@ fn a_session_enables_the_annotation_stack() {
     assert!(!AnnotationStack::is_enabled());
     trace(|| assert!(AnnotationStack::is_enabled()));
     assert!(!AnnotationStack::is_enabled());
+}
+
+#[test]
+fn a_plane_for_a_stock_jaxlib_has_final_ids_and_carries_the_warnings() {
+    let _one = one_at_a_time();
+    for (carrier, name) in [
+        (CarrierPlane::NvtxCupti, "/host:NVTX-CUPTI"),
+        (CarrierPlane::HostCpu, "/host:CPU"),
+    ] {
+        let options = CollectorOptions {
+            carrier,
+            ..Default::default()
+        };
+        let captured = capture(RocmTracerOptions::default(), || {
+            push("step");
+            pop();
+            pop();
+        });
+        let length_ps = (captured.span().length_ns() * 1000) as i64;
+        let space = export(captured, options);
+        let [plane] = space.planes.as_slice() else {
+            panic!("{:?}", space.planes)
+        };
+        assert_eq!(plane.name, name);
+        let [markers, warnings] = &rows(plane)[..] else {
+            panic!("{plane:?}")
+        };
+        assert_eq!(
+            (markers.id, warnings.id),
+            ((2 << 32) + (1 << 30), (2 << 32) + (1 << 30) + 1)
+        );
+        assert_eq!(warnings.name, "ROCTX Warnings");
+        assert_eq!(warnings.labels(), space.warnings);
+        assert_eq!(warnings.labels().len(), 1);
+        assert_eq!(warnings.events[0].start_ps, length_ps);
+        // Nothing but a warning: the plane is there for it.
+        let space = export(
+            capture(RocmTracerOptions::default(), || {
+                pop();
+            }),
+            options,
+        );
+        assert_eq!(rows(&space.planes[0])[0].labels(), space.warnings);
+        assert_eq!(
+            export(capture(RocmTracerOptions::default(), || ()), options).planes,
+            []
+        );
+    }
 }
