@@ -5,7 +5,7 @@
 mod common;
 mod stand_in;
 
-use common::{build, capture, export, pop, push};
+use common::{capture, export, pop, push};
 use rocm_tracer::{
     CollectorOptions, GpuTracing, RocmTraceCollector, RocmTracer, RocmTracerOptions,
 };
@@ -159,7 +159,7 @@ fn a_kernel_is_on_its_device_s_plane_with_the_labels_of_its_launch() {
         assert_eq!(stat(call, "correlation_id"), correlation);
         assert!(correlation.parse::<u64>().unwrap() > u64::from(u32::MAX));
         // The scope of the inner annotation, and its parent in the tree.
-        let scope = stat(kernel, "scope_range_id").parse().unwrap();
+        let scope: i64 = stat(kernel, "scope_range_id").parse().unwrap();
         let tree = plane(&space, "/host:__ScopeRangeCallStack__").plane();
         let scopes: Vec<i64> = tree.stats.iter().map(|stat| stat.metadata_id).collect();
         assert_eq!(scopes, [scope]);
@@ -173,6 +173,44 @@ fn a_kernel_is_on_its_device_s_plane_with_the_labels_of_its_launch() {
             (_, warnings) => panic!("{version}: {warnings:?}"),
         }
     }
+}
+
+#[test]
+fn marker_event_appears_in_exported_xspace() {
+    let folder = folder();
+    let space = run(folder.path(), "one kernel", &[]);
+    let markers = events(plane(&space, "/host:ROCTX"));
+    assert_eq!(markers.len(), 1);
+    let (line, marker) = markers[0];
+    assert!(line.starts_with("ROCTX Threads/"), "{line}");
+    assert_eq!(marker.name(), "forward");
+    assert_eq!(stat(marker, "nvtx_range"), "forward");
+    // A marker is of no device and joined to nothing.
+    assert_eq!(stat(marker, "correlation_id"), "");
+    assert_eq!(stat(marker, "device_id"), "");
+}
+
+#[test]
+fn marker_and_api_events_on_same_thread_get_separate_lines() {
+    let folder = folder();
+    let mut space = run(folder.path(), "one kernel", &[]);
+    let thread = |name| plane(&space, name).lines().next().unwrap().id();
+    assert_eq!(thread("/host:ROCTX"), thread("/host:ROCTRACER"));
+    host_postprocess::post_process_single_host_xspace(&mut space, 0, 1);
+    let host: Vec<_> = events(plane(&space, "/host:CPU"))
+        .into_iter()
+        .map(|(line, event)| {
+            let kind = line.split('/').next().unwrap();
+            format!("{kind}: {}", event.name())
+        })
+        .collect();
+    assert_eq!(
+        host,
+        ["Host Threads: hipLaunchKernel", "ROCTX Threads: forward"]
+    );
+    let lines = plane(&space, "/host:CPU").lines();
+    let ids: std::collections::HashSet<u32> = lines.map(|line| line.id() as u32).collect();
+    assert_eq!(ids.len(), 2, "rows of their own in viewers, too");
 }
 
 #[test]
@@ -249,24 +287,22 @@ fn long_after(hip: &Hip) -> XSpace {
     trace(|| {
         push("outer");
         push("inner");
-        let mut times = (0, 0);
-        hip.call(LAUNCH_KERNEL, 0, || {
-            let launched = now();
-            times = (launched + 2_000_000, launched + 3_000_000);
-            hip.dispatch(GPU_0, 5, times.0, times.1);
-        });
+        // The device gets to it when the ranges have closed.
+        hip.call(LAUNCH_KERNEL, 0, || hip.dispatch(GPU_0, 5, 0, 1_000_000));
         pop();
         // Another thread is in a range of its own, and none of this one's.
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 push("other");
-                hip.launch(GPU_1, 5, 0);
+                hip.call(LAUNCH_KERNEL, 0, || hip.dispatch(GPU_1, 5, 0, 1));
                 pop();
-                hip.launch(GPU_1, 5, 0);
+                hip.call(LAUNCH_KERNEL, 0, || hip.dispatch(GPU_1, 5, 2, 3));
             });
         });
         pop();
-        wait_until(times.1);
+        let closed = now() + 1;
+        hip.delay_devices(closed);
+        wait_until(closed + 1_000_000);
     })
 }
 
@@ -283,19 +319,10 @@ fn a_kernel_that_runs_long_after_its_range_closed_has_its_labels() {
         // The wall clock may be slewed against the kernel's, by half a thousandth at most.
         assert_eq!((kernel.duration_ps() as f64 / 1e9 * 100.0).round(), 100.0);
         let ranges = events(plane(&space, "/host:ROCTX"));
-        let outer = ranges
-            .iter()
-            .find(|(_, event)| event.name() == "outer")
-            .unwrap();
-        let inner = ranges
-            .iter()
-            .find(|(_, event)| event.name() == "inner")
-            .unwrap();
-        let end = |event: xplane_schema::visitor::XEventVisitor<'_>| {
-            event.timestamp_ps() + i128::from(event.duration_ps())
-        };
-        assert!(kernel.timestamp_ps() > end(inner.1));
-        assert!(kernel.timestamp_ps() > outer.1.timestamp_ps());
+        for (_, range) in ranges {
+            let end = range.timestamp_ps() + i128::from(range.duration_ps());
+            assert!(kernel.timestamp_ps() > end, "{}", range.name());
+        }
         let others: Vec<_> = events(plane(&space, "/device:GPU:1"))
             .into_iter()
             .map(|(_, event)| [stat(event, "nvtx_range"), stat(event, "roctx_path")])
@@ -783,7 +810,7 @@ fn auto(hip: &Hip) -> XSpace {
 fn the_hip_runtime_in_the_process_is_reason_enough_and_the_sdk_is_found_beside_it() {
     let folder = folder();
     let hip = folder.path().join("libamdhip64.so.6");
-    std::fs::copy(build("libstand_in_sdk.so", "stand_in_sdk"), &hip).unwrap();
+    std::fs::copy(library(), hip).unwrap();
     let space = run(folder.path(), "auto", &[]);
     assert_eq!(names(&space), ["/device:GPU:0", "/host:ROCTRACER"]);
 }

@@ -86,7 +86,7 @@ impl<'a> Events<'a> {
         let annotations = self.add_label(activity.correlation, &mut stats);
         stats.push(details);
         self.add_annotations(&annotations, &mut stats);
-        let event = self.event(metadata_id, activity.start_ns, activity.end_ns, &mut stats);
+        let event = self.event(metadata_id, activity.start_ns, activity.end_ns, &stats);
         stats.clear();
         self.gathered = stats;
         event.unwrap_or_default()
@@ -119,7 +119,7 @@ impl<'a> Events<'a> {
             stats.push(details);
         }
         self.add_annotations(&annotations, &mut stats);
-        let event = self.event(name, call.start_ns, call.end_ns, &mut stats);
+        let event = self.event(name, call.start_ns, call.end_ns, &stats);
         stats.clear();
         self.gathered = stats;
         event
@@ -130,14 +130,14 @@ impl<'a> Events<'a> {
         metadata_id: i64,
         start_ns: u64,
         end_ns: u64,
-        stats: &mut Vec<XStat>,
+        stats: &[XStat],
     ) -> Option<XEvent> {
         let (offset_ps, duration_ps) = self.context.offset_and_length(start_ns, end_ns)?;
         Some(XEvent {
             metadata_id,
             data: Some(x_event::Data::OffsetPs(offset_ps)),
             duration_ps,
-            stats: stats.drain(..).collect(),
+            stats: stats.to_vec(),
             ..Default::default()
         })
     }

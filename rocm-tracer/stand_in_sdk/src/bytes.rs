@@ -18,6 +18,11 @@ impl Bytes {
         self
     }
 
+    pub(crate) fn u64(&self, offset: usize) -> u64 {
+        assert_eq!(offset % 8, 0);
+        self.0[offset / 8]
+    }
+
     pub(crate) fn put_u32(&mut self, offset: usize, value: u32) -> &mut Self {
         assert_eq!(offset % 4, 0);
         let word = &mut self.0[offset / 8];

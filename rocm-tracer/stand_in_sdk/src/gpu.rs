@@ -436,6 +436,23 @@ pub extern "C" fn stand_in_copy(
     }
 }
 
+/// Makes the waiting kernels and copies begin and end so much later: what a test launched without
+/// knowing when its devices would get to it.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_delay_devices(ns: u64) {
+    let mut gpu = GPU.lock().unwrap();
+    for record in &mut gpu.buffer.as_mut().unwrap().waiting {
+        if let Some(content) = &mut record.content
+            && [KERNEL_DISPATCH, MEMORY_COPY].contains(&(record.kind as c_int))
+        {
+            for time in [40, 48] {
+                let at = content.u64(time);
+                content.put_u64(time, at + ns);
+            }
+        }
+    }
+}
+
 /// Puts a record of any kind into the buffer: `size` bytes that say they are `said`; none for 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_raw_record(category: u32, kind: u32, size: usize, said: u64) {

@@ -11,6 +11,7 @@ use rocm_tracer::{GpuTracing, RocmTracerOptions};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use xplane_schema::proto::XSpace;
 use xplane_schema::utils::find_plane_with_name;
 use xplane_schema::visitor::{XEventVisitor, XPlaneVisitor};
@@ -41,6 +42,7 @@ pub struct Hip {
     copy: extern "C" fn(c_int, u64, u64, u64, u64, u64),
     raw_record: extern "C" fn(u32, u32, usize, u64),
     null_header: extern "C" fn(),
+    delay_devices: extern "C" fn(u64),
     deliver: extern "C" fn(),
     finalize: extern "C" fn(),
 }
@@ -71,6 +73,7 @@ impl Hip {
             copy: symbol(handle, "stand_in_copy"),
             raw_record: symbol(handle, "stand_in_raw_record"),
             null_header: symbol(handle, "stand_in_null_header"),
+            delay_devices: symbol(handle, "stand_in_delay_devices"),
             deliver: symbol(handle, "stand_in_deliver"),
             finalize: symbol(handle, "stand_in_finalize"),
         };
@@ -121,6 +124,11 @@ impl Hip {
         (self.null_header)();
     }
 
+    /// Makes the kernels and copies launched so far begin so much later.
+    pub fn delay_devices(&self, ns: u64) {
+        (self.delay_devices)(ns);
+    }
+
     pub fn deliver(&self) {
         (self.deliver)();
     }
@@ -151,12 +159,18 @@ pub fn wait_until(ns: u64) {
     }
 }
 
+/// The stand-in, built once a process.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build("libstand_in_sdk.so", "stand_in_sdk"))
+}
+
 /// A folder with the stand-in under the names of AMD's libraries.
 pub fn folder() -> tempfile::TempDir {
-    let library = build("libstand_in_sdk.so", "stand_in_sdk");
+    let library = library();
     let folder = tempfile::tempdir().unwrap();
     for name in ["librocprofiler-sdk.so.1", "librocprofiler-sdk-roctx.so"] {
-        std::os::unix::fs::symlink(&library, folder.path().join(name)).unwrap();
+        std::os::unix::fs::symlink(library, folder.path().join(name)).unwrap();
     }
     folder
 }
