@@ -9,7 +9,9 @@ use self_time::self_times_ps;
 use serde::Serialize;
 use xplane_schema::builder::PS_PER_NS;
 use xplane_schema::proto::{XPlane, XSpace, XStat, x_stat};
-use xplane_schema::schema::{HOST_THREADS_LINE_PREFIX, ROCTX_THREADS_LINE_PREFIX, is_roctx_line};
+use xplane_schema::schema::{
+    HOST_THREADS_LINE_PREFIX, ROCTX_THREADS_LINE_PREFIX, ROCTX_WARNINGS_LINE_NAME, is_roctx_line,
+};
 use xplane_schema::visitor::XPlaneVisitor;
 
 /// A space's ROCTX rows summed up.
@@ -103,6 +105,10 @@ impl LabelReport {
             .find(|(_, metadata)| metadata.name == START_THREAD)
             .map(|(&id, _)| id);
         for line in XPlaneVisitor::new(plane).lines() {
+            if line.name() == ROCTX_WARNINGS_LINE_NAME {
+                self.warnings
+                    .extend(line.events().map(|event| event.name().to_owned()));
+            }
             if !is_roctx_line(line.line()) {
                 continue;
             }

@@ -224,3 +224,21 @@ fn a_report_is_json_for_whoever_wants_it() {
     assert_eq!(json["rows"][0]["events"], 1);
     assert_eq!(json["labels"][0]["p99_ns"], 0);
 }
+
+#[test]
+fn a_row_of_warnings_is_warnings_and_no_labels() {
+    let space = XSpace {
+        warnings: vec!["one".into()],
+        ..space(vec![rows(
+            "/host:CPU",
+            &[
+                ("ROCTX Threads/17", &[("step", 0, 100)]),
+                ("ROCTX Warnings", &[("two", 100, 0), ("three", 100, 0)]),
+            ],
+        )])
+    };
+    let report = LabelReport::from_space(&space);
+    assert_eq!(report.warnings, ["one", "two", "three"]);
+    assert_eq!(report.rows.len(), 1);
+    assert_eq!(report.labels.len(), 1);
+}

@@ -69,9 +69,6 @@ pub struct RocmTraceCollector {
 /// (`PID_MAX_LIMIT` in linux/threads.h is 2^22).
 const FIRST_ASYNC_LINE: i64 = 1 << 23;
 
-/// The row of a capture's warnings in a plane for a stock jaxlib.
-pub const WARNINGS_LINE_NAME: &str = "ROCTX Warnings";
-
 impl RocmTraceCollector {
     /// A collector that exports as `options` say.
     pub fn new(options: CollectorOptions) -> Self {
@@ -97,7 +94,7 @@ impl RocmTraceCollector {
     /// count from there.
     ///
     /// A stock jaxlib keeps a plug-in's planes and forgets its warnings. So where the carrier plane
-    /// is for one, it has a row [`WARNINGS_LINE_NAME`] besides: a mark a warning, at the stop.
+    /// is for one, it has the row [`schema::ROCTX_WARNINGS_LINE_NAME`] besides: a mark a warning, at the stop.
     pub fn export(&self, mut capture: TraceCapture, space: &mut XSpace) {
         let first_warning = space.warnings.len();
         let mut carrier = None;
@@ -165,7 +162,7 @@ fn warnings_row(plane: &mut XPlane, row: u32, warnings: &[String], span: &Span) 
         })
         .collect();
     let mut line = builder.get_or_create_line(schema::roctx_line_id(row));
-    line.set_name(WARNINGS_LINE_NAME);
+    line.set_name(schema::ROCTX_WARNINGS_LINE_NAME);
     line.set_timestamp_ns(span.start.wall_ns as i64);
     line.extend_events(events);
 }

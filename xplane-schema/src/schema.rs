@@ -63,6 +63,9 @@ pub const ROCTX_THREADS_LINE_PREFIX: &str = "ROCTX Threads/";
 pub const ROCTX_ASYNC_LINE_PREFIX: &str = "ROCTX Async/";
 /// How rows of ROCTX ranges and marks end in upstream's form, `Host Threads/<tid>/ROCTX`.
 pub const ROCTX_LINE_SUFFIX: &str = "/ROCTX";
+/// The row of what is missing from the ROCTX rows, in profiles whose warnings do not survive: one
+/// mark a warning.
+pub const ROCTX_WARNINGS_LINE_NAME: &str = "ROCTX Warnings";
 
 /// Process ids in trace-viewer JSON: a device's is this plus its plane's id.
 pub const FIRST_DEVICE_PID: u32 = 1;
