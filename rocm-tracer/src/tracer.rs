@@ -45,8 +45,8 @@ pub struct RocmTracerOptions {
     /// Distinct labels of launches, launches with labels, and scope ranges kept a session, each.
     /// XLA's name and default.
     pub max_annotation_strings: u64,
-    /// Folders in which to look for rocprofiler-sdk first: those of ROCm's Python wheels, say. The
-    /// folders of the environment variable `XPROF_ROCTX_SDK_PATH` come next.
+    /// Folders, by absolute paths, in which to look for rocprofiler-sdk first: those of ROCm's Python
+    /// wheels, say. The folders of the environment variable `XPROF_ROCTX_SDK_PATH` come next.
     pub sdk_folders: Vec<PathBuf>,
 }
 
@@ -92,8 +92,8 @@ struct Running {
     start: Anchor,
     options: RocmTracerOptions,
     warnings: Vec<String>,
-    /// Why no GPU work is recorded; empty if that is.
-    gpu: Result<(), String>,
+    /// Whether GPU work is recorded, or why not; `None` where it is not wanted.
+    gpu: Option<Result<(), String>>,
 }
 
 /// Listens to ROCTX while a session is active.
@@ -160,8 +160,8 @@ impl RocmTracer {
         AnnotationStack::enable(true);
         session::open(generation);
         let gpu = match options.gpu {
-            GpuTracing::Off => Ok(()),
-            GpuTracing::Auto | GpuTracing::On => prepared.and_then(|()| gpu::start(&options)),
+            GpuTracing::Off => None,
+            GpuTracing::Auto | GpuTracing::On => Some(prepared.and_then(|()| gpu::start(&options))),
         };
         *running = Some(Running {
             generation,
@@ -179,6 +179,19 @@ impl RocmTracer {
     pub fn copy_current_label(&self, label: &mut Vec<u8>) {
         label.clear();
         listener::with_current_label(|current| label.extend_from_slice(current));
+    }
+
+    /// Takes in the records of GPU work that rocprofiler-sdk has ready, without stopping: in a long
+    /// session the SDK's buffer is delivered when it is filling up, and this is for those who do not
+    /// want to wait. Does nothing where no GPU work is recorded.
+    ///
+    /// # Errors
+    /// What the SDK said; the records come later.
+    pub fn flush(&self) -> Result<(), String> {
+        match self.running.lock().as_ref().map(|running| &running.gpu) {
+            Some(Some(Ok(()))) => sdk::gpu::flush(),
+            _ => Ok(()),
+        }
     }
 
     /// Stops the session and returns what it captured. From the return on nothing is recorded.
@@ -200,8 +213,9 @@ impl RocmTracer {
             tracing::warn!("{reason}");
         }
         let gpu = match gpu {
-            Ok(()) => gpu::stop(),
-            Err(reason) => {
+            None => GpuCapture::default(),
+            Some(Ok(())) => gpu::stop(),
+            Some(Err(reason)) => {
                 let missed = !sdk::is_guest() && !intercept::gpu_libraries().is_empty();
                 if options.gpu == GpuTracing::On || missed {
                     tracing::warn!("kernels and copies are not captured: {reason}");

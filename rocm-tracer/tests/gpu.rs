@@ -95,6 +95,16 @@ fn child() {
                 hip.launch(GPU_0, 5, 0);
             },
         ),
+        "flush" => trace(|| {
+            hip.launch(GPU_0, 5, 0);
+            let flushed = RocmTracer::singleton().flush();
+            if std::env::var_os("STAND_IN_FAIL").is_some() {
+                assert!(flushed.unwrap_err().contains("rocprofiler_flush_buffer"));
+            } else {
+                flushed.unwrap();
+            }
+            hip.launch(GPU_0, 5, 0);
+        }),
         "ended" => ended(&hip),
         "auto" => auto(&hip),
         "many threads" => many_threads(&hip),
@@ -770,6 +780,18 @@ fn an_sdk_that_is_not_there_is_a_warning_where_gpu_work_was_asked_for() {
             && warning.contains("$XPROF_ROCTX_SDK_PATH"),
         "{warning}"
     );
+}
+
+#[test]
+fn a_flush_takes_records_in_and_the_session_goes_on() {
+    let folder = folder();
+    RocmTracer::singleton().flush().unwrap();
+    let space = run(folder.path(), "flush", &[]);
+    assert_eq!(told(&space, "/device:GPU:0").len(), 2);
+    assert_eq!(space.warnings, Vec::<String>::new());
+    let failure = [("STAND_IN_FAIL", "rocprofiler_flush_buffer=14")];
+    let space = run(folder.path(), "flush", &failure);
+    assert_eq!(told(&space, "/device:GPU:0").len(), 2);
 }
 
 fn ended(hip: &Hip) -> XSpace {

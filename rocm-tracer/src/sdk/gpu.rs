@@ -99,16 +99,24 @@ pub(crate) fn stop() -> Result<(), String> {
     if super::is_finalized() {
         return Ok(());
     }
-    // SAFETY: the context and the buffer were created by this library.
-    let (stopped, flushed) = unsafe {
-        (
-            (services.functions.stop_context)(services.main),
-            (services.gpu.flush_buffer)(services.buffer),
-        )
+    // SAFETY: the context was created by this library.
+    let stopped = unsafe { (services.functions.stop_context)(services.main) };
+    let flushed = flush();
+    super::checked(&services.functions, "rocprofiler_stop_context", stopped)?;
+    flushed
+}
+
+/// Has delivered what the buffer holds.
+pub(crate) fn flush() -> Result<(), String> {
+    let Some(Ok(services)) = SERVICES.lock().clone() else {
+        return Ok(());
     };
-    let functions = &services.functions;
-    super::checked(functions, "rocprofiler_stop_context", stopped)?;
-    super::checked(functions, "rocprofiler_flush_buffer", flushed)
+    if super::is_finalized() {
+        return Ok(());
+    }
+    // SAFETY: the buffer was created by this library.
+    let status = unsafe { (services.gpu.flush_buffer)(services.buffer) };
+    super::checked(&services.functions, "rocprofiler_flush_buffer", status)
 }
 
 /// The name of a HIP function, by AMD's number.

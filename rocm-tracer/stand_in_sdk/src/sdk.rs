@@ -1,6 +1,8 @@
 //! `librocprofiler-sdk.so`: configuration, intercept tables, contexts and callback services.
 
-use crate::status::{CONTEXT_ID_NOT_ZERO, KIND_NOT_FOUND, SUCCESS, configuration_locked};
+use crate::status::{
+    CONTEXT_ID_NOT_ZERO, CONTEXT_NOT_STARTED, KIND_NOT_FOUND, SUCCESS, configuration_locked,
+};
 use crate::{failure, mute, version};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Mutex;
@@ -245,7 +247,11 @@ pub extern "C" fn rocprofiler_start_context(context: u64) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_stop_context(context: u64) -> c_int {
     must_not_be_finalized();
-    STATE.lock().unwrap().started.retain(|&id| id != context);
+    let mut state = STATE.lock().unwrap();
+    if !state.started.contains(&context) {
+        return CONTEXT_NOT_STARTED;
+    }
+    state.started.retain(|&id| id != context);
     failure("rocprofiler_stop_context").unwrap_or(SUCCESS)
 }
 

@@ -7,6 +7,7 @@ use std::ptr;
 pub(crate) const SUCCESS: c_int = 0;
 pub(crate) const KIND_NOT_FOUND: c_int = 5;
 pub(crate) const OPERATION_NOT_FOUND: c_int = 6;
+pub(crate) const CONTEXT_NOT_STARTED: c_int = 11;
 pub(crate) const CONTEXT_ID_NOT_ZERO: c_int = 13;
 pub(crate) const INCOMPATIBLE_ABI: c_int = 18;
 
