@@ -114,3 +114,23 @@ def test_python_dash_m_is_the_command(tmp_path):
 
     version = run([sys.executable, "-m", "xprof_roctx", "--version"]).stdout
     assert version == f"xprof-roctx {xprof_roctx.__version__}\n"
+
+
+def test_rocms_python_wheels_are_found(tmp_path, logdir):
+    """By the function that AMD's wheels offer for it, here one of our own."""
+    (tmp_path / "rocm_sdk.py").write_text(
+        "def find_libraries(*names):\n"
+        "    assert names == ('amdhip64',)\n"
+        "    return ['/wheels/_rocm_sdk_core/lib/libamdhip64.so.7']\n"
+    )
+    source = """
+        import os, sys, xprof_roctx
+        assert "rocm_sdk" not in sys.modules
+        with xprof_roctx.trace(sys.argv[1]):
+            print(os.environ.get("XPROF_ROCTX_SDK_PATH"))
+    """
+    path = {"PYTHONPATH": str(tmp_path)}
+    assert run_python(source, logdir, env=path).stdout == "/wheels/_rocm_sdk_core/lib\n"
+    given = {**path, "XPROF_ROCTX_SDK_PATH": "/given"}
+    assert run_python(source, logdir, env=given).stdout == "/given\n"
+    assert run_python(source, logdir).stdout == "None\n"

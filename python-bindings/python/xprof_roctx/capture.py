@@ -9,6 +9,7 @@ import sys
 from typing import Iterator, NamedTuple
 
 from . import _native
+from .paths import point_to_rocm_wheels
 
 
 class TraceFiles(NamedTuple):
@@ -55,6 +56,7 @@ def start_trace(
       TraceError: A session is running already: here, or as ``jax.profiler.trace``.
       TraceWriteError: The log directory cannot be written.
     """
+    point_to_rocm_wheels()
     _native.start_trace(os.fspath(logdir), run, host, max_events, row_style)
     atexit.register(_stop_at_exit)
 

@@ -9,6 +9,7 @@ import threading
 import warnings
 
 from . import _native
+from .paths import point_to_rocm_wheels
 
 _lock = threading.Lock()
 _done = False
@@ -33,6 +34,7 @@ def initialize() -> None:
                 stacklevel=2,
             )
             return
+        point_to_rocm_wheels()
         capsule = _native.pjrt_profiler_capsule()
         if capsule is not None:
             register(capsule)
