@@ -50,7 +50,10 @@ fn range_ids_are_unique_in_the_process() {
                 })
             })
             .collect();
-        threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect()
     });
     let distinct: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), 4000);
@@ -66,7 +69,10 @@ fn the_thread_id_is_the_kernel_s() {
         assert_eq!(roctxGetThreadId(ptr::null_mut()), -1);
     }
     let kernel = std::fs::read_link("/proc/thread-self").unwrap();
-    assert_eq!(kernel.file_name().unwrap().to_str().unwrap(), tid.to_string());
+    assert_eq!(
+        kernel.file_name().unwrap().to_str().unwrap(),
+        tid.to_string()
+    );
 }
 
 #[test]
