@@ -100,8 +100,15 @@ make_root() {
   ' >"$cache/apt.log" 2>&1 || die "apt-get failed inside the root; see $cache/apt.log"
 }
 
-# What the machine says about the network, which can change between two calls.
+# What the machine says about itself and the network, which can change between two calls.
 follow_machine() {
+  cat >"$root/root/.bazelrc" <<-CONF
+	startup --output_user_root=/cache/output
+	common --config=debian
+	common --jobs=$jobs
+	# After Debian's own \`build --sandbox_debug\`, which a config of \`common\` comes before.
+	build --nosandbox_debug
+	CONF
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
   if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
     cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
@@ -133,7 +140,7 @@ make_generator() {
     cd /tmp/cargo-bazel
     sed -i "s/^cargo_toml = .*/cargo_toml = \"0.21.0\"/" Cargo.toml
     cargo update --quiet --package cargo_toml --precise 0.21.0
-    CARGO_TARGET_DIR=/tmp/cargo-bazel/target cargo build --quiet --locked --bin cargo-bazel --jobs "$1"
+    CARGO_TARGET_DIR=/tmp/cargo-bazel/target CARGO_PROFILE_DEV_DEBUG=0 cargo build --quiet --locked --bin cargo-bazel --jobs "$1"
     install -D target/debug/cargo-bazel /opt/bazel/cargo-bazel
     rm -rf /tmp/cargo-bazel
   ' generator "$jobs" >"$cache/cargo-bazel.log" 2>&1 || die "cargo-bazel did not build; see $cache/cargo-bazel.log"
@@ -178,24 +185,9 @@ set_up() {
   follow_machine
 }
 
-# bazel STARTUP... COMMAND ARGS...: the config comes right after the command.
-in_bazel() {
-  local startup=()
-  while [[ ${1:-} == -* ]]; do startup+=("$1"); shift; done
-  local command=${1:?which bazel command?}
-  shift
-  inside bazel --output_user_root=/cache/output "${startup[@]}" "$command" --config=debian --jobs="$jobs" "$@" 9>&-
-}
-
 case ${1:-} in
   setup) set_up ;;
-  run) shift; set_up; in_bazel "$@" ;;
-  test)
-    shift
-    set_up
-    # One server for all of its calls.
-    inside env BAZEL_STARTUP_OPTIONS=--output_user_root=/cache/output \
-      third_party/bazel/test.sh --config=debian --jobs="$jobs" "$@" 9>&-
-    ;;
+  run) shift; set_up; inside bazel "$@" 9>&- ;;
+  test) shift; set_up; inside third_party/bazel/test.sh "$@" 9>&- ;;
   *) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac

@@ -9,7 +9,6 @@
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-startup=(${BAZEL_STARTUP_OPTIONS:-})
 options=("$@")
 passed=0
 failed=0
@@ -17,7 +16,7 @@ failed=0
 bazel_() {
   local command=$1
   shift
-  bazel "${startup[@]}" "$command" "${options[@]}" "$@"
+  bazel "$command" "${options[@]}" "$@"
 }
 
 # Not in /tmp: sandboxed actions have one of their own.

@@ -17,9 +17,8 @@ def rust_package(
         test_data = [],
         test_env = {},
         test_rustc_env = {},
-        target_compatible_with = [],
         visibility = ["//visibility:public"]):
-    """The library in src/, its unit tests, and one test for each file in tests/.
+    """The library in src/, its unit tests, and one test for each file in tests/, called as the file is.
 
     Crates from the registry are those of Cargo.toml; dependencies on this workspace are named.
 
@@ -35,7 +34,6 @@ def rust_package(
         test_data: Files that tests read, beside those in tests/data/.
         test_env: Environment of the tests.
         test_rustc_env: Environment in which they are compiled.
-        target_compatible_with: Of the library: what it cannot be built for is skipped.
         visibility: Of the library.
     """
     library = library_name or name
@@ -46,7 +44,6 @@ def rust_package(
         crate_features = crate_features,
         crate_name = name.replace("-", "_"),
         edition = _EDITION,
-        target_compatible_with = target_compatible_with,
         version = _VERSION,
         visibility = visibility,
         deps = all_crate_deps(normal = True) + deps,
@@ -77,7 +74,7 @@ def rust_package(
     })
     for file in native.glob(["tests/*.rs"], allow_empty = True):
         rust_test(
-            name = "{}_{}_test".format(library, file[len("tests/"):-len(".rs")]),
+            name = file[:-len(".rs")],
             srcs = [file] + helpers,
             aliases = aliases(normal = True, normal_dev = True),
             crate_root = file,
