@@ -169,11 +169,11 @@ def _tracer() -> list[Insertion]:
         # After `annotation` and, where a checkout has it, its own `roctx_range`.
         Insertion(
             _guarded(
-                "if (absl::string_view label =",
+                "if (auto label =",
                 "        xprof_roctx::in_xla::Labels().LookUpRoctxRange(",
                 "            trace_event->correlation_id);",
                 "    !label.empty()) {",
-                "  trace_event->roctx_range = label;",
+                "  trace_event->roctx_range = {label.data(), label.size()};",
                 "}",
             ),
             "trace_event->scope_range_id =",
