@@ -3,6 +3,7 @@
 import pytest
 from profiles import (
     ROW,
+    WARNINGS_ROW,
     assert_rows_have_ids_of_their_own,
     host_rows,
     roctx_rows,
@@ -241,8 +242,7 @@ def test_drops_are_told_in_the_profile_and_in_the_log(logdir):
     assert len(the_roctx_row(path).labels) == 10
     assert "15 markers dropped" in done.stderr
     # jaxlib keeps the planes of a plug-in, not its warnings.
-    (row,) = (row for row in host_rows(path) if row.name == "ROCTX Warnings")
-    (warning,) = row.labels
+    (warning,) = roctx_rows(path)[WARNINGS_ROW].labels
     assert "15 markers dropped" in warning and "max_callback_api_events" in warning
 
 
