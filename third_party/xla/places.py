@@ -40,7 +40,7 @@ def is_checkout(root: pathlib.Path) -> bool:
 def file_edits(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit]:
     """Everything, for this checkout; `repository` is where xprof_roctx lies."""
     return [
-        _repository(root, repository),
+        *_repositories(root, repository),
         _nvtx_utils(root),
         *_annotation_stack(root),
         *_rocm_profiler(root),
@@ -49,20 +49,28 @@ def file_edits(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit]:
     ]
 
 
-def _repository(root: pathlib.Path, repository: pathlib.Path) -> FileEdit:
+def _repositories(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit]:
+    """This repository, for each of the two ways that the checkout can be built in."""
     path = str(repository).replace("\\", "\\\\").replace('"', '\\"')
-    if (root / "MODULE.bazel").is_file():
-        lines = (
-            'bazel_dep(name = "xprof_roctx", version = "0.1.0")',
-            "local_path_override(",
-            '    module_name = "xprof_roctx",',
-            f'    path = "{path}",',
-            ")",
-        )
-        return FileEdit("MODULE.bazel", [Insertion(lines, where=Where.AT_END)])
-    name = _first_file(root, ("WORKSPACE.bazel", "WORKSPACE"), "the repositories of the build")
-    lines = ("local_repository(", '    name = "xprof_roctx",', f'    path = "{path}",', ")")
-    return FileEdit(name, [Insertion(lines, where=Where.AT_END)])
+    module = (
+        'bazel_dep(name = "xprof_roctx", version = "0.1.0")',
+        "local_path_override(",
+        '    module_name = "xprof_roctx",',
+        f'    path = "{path}",',
+        ")",
+    )
+    workspace = (
+        'load("@bazel_tools//tools/build_defs/repo:local.bzl", "local_repository")',
+        "local_repository(",
+        '    name = "xprof_roctx",',
+        f'    path = "{path}",',
+        ")",
+    )
+    lines = {"MODULE.bazel": module, "WORKSPACE.bazel": workspace, "WORKSPACE": workspace}
+    _first_file(root, tuple(lines), "the repositories of the build")
+    return [
+        FileEdit(name, [Insertion(lines[name], where=Where.AT_END)]) for name in lines if (root / name).is_file()
+    ]
 
 
 def _nvtx_utils(root: pathlib.Path) -> FileEdit:

@@ -88,7 +88,19 @@ class Applying(TestCase):
         self.xla.write("WORKSPACE", 'workspace(name = "made_up")\n')
         self.assertEqual(self.xla.run()[0], 0)
         text = self.xla.read("WORKSPACE")
-        self.assertTrue(text.startswith('workspace(name = "made_up")\n# xprof-roctx begin\nlocal_repository(\n'))
+        self.assertTrue(text.startswith('workspace(name = "made_up")\n# xprof-roctx begin\n'))
+        self.assertIn('local_repository(\n    name = "xprof_roctx",\n', text)
+
+    def test_a_checkout_with_both_gets_both(self):
+        # Labels of this repository are in targets of every build, whichever way it is built in.
+        self.xla.write("WORKSPACE", 'workspace(name = "made_up")\n')
+        self.assertEqual(self.xla.run()[0], 0)
+        self.assertIn("local_path_override(", self.xla.read("MODULE.bazel"))
+        self.assertIn("local_repository(", self.xla.read("WORKSPACE"))
+
+    def test_a_checkout_with_neither_is_refused(self):
+        (self.xla.root / "MODULE.bazel").unlink()
+        self.assert_refused("the repositories of the build in MODULE.bazel or WORKSPACE.bazel or WORKSPACE")
 
     def test_preprocessor_lines_stay_at_the_margin_and_code_is_indented(self):
         self.xla.run()
