@@ -44,7 +44,7 @@ def file_edits(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit]:
         _nvtx_utils(root),
         *_annotation_stack(root),
         *_rocm_profiler(root),
-        *_plane(),
+        *_plane(root),
         *_traceme_wrapper(root),
     ]
 
@@ -163,7 +163,7 @@ def _tracer() -> list[Insertion]:
                     "    &rocprofiler_get_status_string)",
                 )
             ),
-            "rocprofiler_external_correlation_id_request_kind_t kinds",
+            "const rocprofiler_tracing_operation_t* hip_ops",
             Where.BEFORE,
         ),
         Insertion(
@@ -209,12 +209,15 @@ def _silence() -> Insertion:
     )
 
 
-def _plane() -> list[FileEdit]:
+def _plane(root: pathlib.Path) -> list[FileEdit]:
     """The plane's name, and its merge into the host's: in every build, since what post-processes may be another
     library than the one for ROCm."""
+    header = f"{_SCHEMA}.h"
+    if "kRoctxPlaneName" in without_blocks(checkout.read(root, header), header):
+        raise Refusal(f"{header}: has kRoctxPlaneName already: this checkout makes and merges /host:ROCTX itself")
     return [
         FileEdit(
-            f"{_SCHEMA}.h",
+            header,
             [
                 Insertion(
                     (
@@ -229,8 +232,8 @@ def _plane() -> list[FileEdit]:
             f"{_SCHEMA}.cc",
             [
                 Insertion(
-                    ('TF_CONST_INIT const absl::string_view kRoctxPlaneName = "/host:ROCTX";',),
-                    "TF_CONST_INIT const absl::string_view kRoctracerApiPlaneName",
+                    ('const absl::string_view kRoctxPlaneName = "/host:ROCTX";',),
+                    "const absl::string_view kRoctracerApiPlaneName",
                     Where.BEFORE,
                 )
             ],

@@ -68,7 +68,7 @@ void Kernel() {
   trace_event->scope_range_id = 3;
 }
 void Init() {
-  rocprofiler_external_correlation_id_request_kind_t kinds[] = {};
+  const rocprofiler_tracing_operation_t* hip_ops = nullptr;
   call([] {
       const std::string& annotation = Text();
   });

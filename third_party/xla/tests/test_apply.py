@@ -240,6 +240,10 @@ class Refusing(TestCase):
         self.xla.replace(PYTHON, "->Stop()", "->End()")
         self.assert_refused(TRACER, PYTHON, options=("--check",))
 
+    def test_a_checkout_that_makes_the_plane_itself(self):
+        self.xla.write("xla/tsl/profiler/utils/xplane_schema.h", "extern const char* kRoctxPlaneName;\n")
+        self.assert_refused("xplane_schema.h: has kRoctxPlaneName already")
+
     def test_a_missing_file(self):
         (self.xla.root / POST_PROCESS).unlink()
         self.assert_refused(POST_PROCESS, "cannot be read")
