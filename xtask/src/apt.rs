@@ -83,6 +83,17 @@ fn apt_get() -> Command {
     command
 }
 
+/// Why a Debian root of the project's own cannot be made here; `None` if it can.
+pub(crate) fn why_not_debian_root() -> Option<&'static str> {
+    if !process::on_path("apt-get") {
+        Some("this is not a Debian system")
+    } else if !is_root() {
+        Some("only root can set up Debian's Bazel")
+    } else {
+        None
+    }
+}
+
 fn is_root() -> bool {
     // SAFETY: geteuid has no preconditions and cannot fail.
     unsafe { libc::geteuid() == 0 }

@@ -38,6 +38,8 @@ enum Check {
     PytestNewest,
     /// The trace viewer in a browser.
     Browser,
+    /// The Bazel build of every platform, with its tests.
+    Bazel,
 }
 
 /// How a check ended.
@@ -106,6 +108,14 @@ impl Check {
                 browser::test(steps)?;
                 Ok(Outcome::Passed)
             }
+            Self::Bazel => match apt::why_not_debian_root() {
+                None => {
+                    run(Command::new(repo::root().join("third_party/bazel/debian.sh")).arg("test"))
+                }
+                Some(why) => Ok(Outcome::Skipped(format!(
+                    "{why}; with Bazel 7.7 or newer run third_party/bazel/test.sh"
+                ))),
+            },
         }
     }
 }
