@@ -11,6 +11,7 @@ Exit status: 0 done, or with --check: applied; 1 only with --check: something wo
 import argparse
 import pathlib
 import sys
+from collections.abc import Callable
 
 import checkout
 import places
@@ -19,20 +20,34 @@ from insertion import Refusal, with_blocks, without_blocks
 _REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
-def changes(root: pathlib.Path, revert: bool) -> dict[str, str]:
-    """The new text of each file that is not as it should be."""
+def changes_to_apply(root: pathlib.Path) -> dict[str, str]:
+    """The new text of each file that lacks something."""
+    edits = {edit.name: edit for edit in places.file_edits(root, _REPOSITORY)}
+
+    def with_all(name: str, bare: str) -> str:
+        return with_blocks(bare, name, edits[name].insertions, edits[name].comment)
+
+    return _changes(root, list(edits), with_all)
+
+
+def changes_to_revert(root: pathlib.Path) -> dict[str, str]:
+    """The new text of each file that has something of this."""
+    return _changes(root, places.edited_files(root), lambda _, bare: bare)
+
+
+def _changes(root: pathlib.Path, names: list[str], wanted: Callable[[str, str], str]) -> dict[str, str]:
+    """The files whose text is not what is wanted of their text without blocks; or every problem at once."""
     result = {}
     problems = []
-    for edit in places.file_edits(root, _REPOSITORY):
+    for name in names:
         try:
-            now = checkout.read(root, edit.name)
-            bare = without_blocks(now, edit.name)
-            wanted = bare if revert else with_blocks(bare, edit.name, edit.insertions, edit.comment)
+            now = checkout.read(root, name)
+            new = wanted(name, without_blocks(now, name))
         except Refusal as problem:
             problems.append(str(problem))
             continue
-        if wanted != now:
-            result[edit.name] = wanted
+        if new != now:
+            result[name] = new
     if problems:
         raise Refusal("\n".join(problems))
     return result
@@ -42,7 +57,7 @@ def run(root: pathlib.Path, check: bool, revert: bool) -> int:
     """Does what the command line asks for; returns the exit status."""
     if not places.is_checkout(root):
         raise Refusal(f"{root}: is no checkout of XLA with a profiler for ROCm")
-    todo = changes(root, revert)
+    todo = changes_to_revert(root) if revert else changes_to_apply(root)
     if not check:
         checkout.write_all(root, todo)
     done = "would change" if check else "changed"

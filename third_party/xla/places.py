@@ -17,6 +17,8 @@ _PYTHON = "xla/python/profiler.cc"
 # In a rocm_tracer.cc that listens to ROCTX itself.
 _OWN_LISTENER = "ROCPROFILER_CALLBACK_TRACING_MARKER"
 _LIB_FOLDERS = ("third_party/tsl/tsl/profiler/lib", "xla/tsl/profiler/lib")
+_BUILD_FILES = ("BUILD", "BUILD.bazel")
+_REPOSITORY_FILES = ("MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE")
 _NVTX_UTILS, _RANGE_ANNOTATIONS = "nvtx_utils", "range_annotations"
 
 
@@ -49,6 +51,14 @@ def file_edits(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit]:
     ]
 
 
+def edited_files(root: pathlib.Path) -> list[str]:
+    """Every file here that may have blocks, whatever the checkout has become since they were put in."""
+    sources = [_TRACER, _COLLECTOR, _ANNOTATION_STACK, _POST_PROCESS, _PYTHON, f"{_SCHEMA}.h", f"{_SCHEMA}.cc"]
+    folders = [*_LIB_FOLDERS, *sorted({str(pathlib.PurePosixPath(source).parent) for source in sources})]
+    builds = [f"{folder}/{build}" for folder in folders for build in _BUILD_FILES]
+    return [name for name in (*_REPOSITORY_FILES, *builds, *sources) if (root / name).is_file()]
+
+
 def _repositories(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit]:
     """This repository, for each of the two ways that the checkout can be built in."""
     path = str(repository).replace("\\", "\\\\").replace('"', '\\"')
@@ -66,17 +76,18 @@ def _repositories(root: pathlib.Path, repository: pathlib.Path) -> list[FileEdit
         f'    path = "{path}",',
         ")",
     )
-    lines = {"MODULE.bazel": module, "WORKSPACE.bazel": workspace, "WORKSPACE": workspace}
-    _first_file(root, tuple(lines), "the repositories of the build")
+    _first_file(root, _REPOSITORY_FILES, "the repositories of the build")
     return [
-        FileEdit(name, [Insertion(lines[name], where=Where.AT_END)]) for name in lines if (root / name).is_file()
+        FileEdit(name, [Insertion(module if name == "MODULE.bazel" else workspace, where=Where.AT_END)])
+        for name in _REPOSITORY_FILES
+        if (root / name).is_file()
     ]
 
 
 def _nvtx_utils(root: pathlib.Path) -> FileEdit:
     build = _first_file(
         root,
-        tuple(f"{folder}/{build}" for folder in _LIB_FOLDERS for build in ("BUILD", "BUILD.bazel")),
+        tuple(f"{folder}/{build}" for folder in _LIB_FOLDERS for build in _BUILD_FILES),
         "the targets of tsl/profiler/lib",
     )
     folder = (root / build).parent
@@ -327,8 +338,8 @@ def _logged(*call: str) -> tuple[str, ...]:
 
 
 def _build_file(root: pathlib.Path, source: str) -> str:
-    folder = str(pathlib.PurePosixPath(source).parent)
-    return _first_file(root, (f"{folder}/BUILD", f"{folder}/BUILD.bazel"), f"the target of {source}")
+    folder = pathlib.PurePosixPath(source).parent
+    return _first_file(root, tuple(f"{folder}/{build}" for build in _BUILD_FILES), f"the target of {source}")
 
 
 def _first_file(root: pathlib.Path, names: tuple[str, ...], what: str) -> str:

@@ -212,6 +212,14 @@ class Reverting(TestCase):
         self.assertEqual(self.xla.run("--revert")[0], 0)
         self.assertNotIn("xprof", self.xla.read(TRACER))
 
+    def test_it_needs_nothing_else_that_applying_does(self):
+        self.xla.run()
+        (self.xla.root / POST_PROCESS).unlink()
+        (self.xla.root / "third_party/tsl/tsl/profiler/lib/nvtx_utils.h").unlink()
+        self.xla.write("xla/tsl/profiler/utils/xplane_schema.h", "extern const char* kRoctxPlaneName;\n")
+        self.assertEqual(self.xla.run("--revert")[0], 0)
+        self.assertFalse([name for name, text in self.xla.files().items() if b"xprof" in text])
+
     def test_where_nothing_is_applied_it_says_so(self):
         before = self.xla.files()
         self.assertEqual(self.xla.run("--revert"), (0, "not applied: nothing to take out\n", ""))
