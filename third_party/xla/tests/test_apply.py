@@ -129,6 +129,22 @@ class Applying(TestCase):
                 self.assertTrue(inside.endswith("#endif\n"), inside)
         self.assertNotIn("XPROF_ROCTX_IN_XLA", self.xla.read(POST_PROCESS))
 
+    def test_labels_are_set_after_what_a_checkout_sets_itself(self):
+        self.xla.replace(TRACER, "  trace_event->scope", "  trace_event->roctx_range = theirs;\n  trace_event->scope")
+        self.assertEqual(self.xla.run()[0], 0)
+        functions = self.xla.read(TRACER).split("trace_event->roctx_range = theirs;\n")[1:]
+        self.assertEqual(len(functions), 3)
+        for function in functions:
+            self.assertTrue(function.startswith("  // xprof-roctx begin\n"), function)
+            block, rest = function.split("  // xprof-roctx end\n", 1)
+            self.assertIn("trace_event->roctx_range = {label.data(), label.size()};", block)
+            self.assertTrue(rest.startswith("  trace_event->scope_range_id ="), rest)
+
+    def test_only_line_feeds_end_lines(self):
+        self.xla.replace(TRACER, "obj.client_id_ = id;", "obj.client_id_ = id;  // \u2028 and \f more")
+        self.assertEqual(self.xla.run()[0], 0)
+        self.assertIn("// \u2028 and \f more\n  // xprof-roctx begin\n", self.xla.read(TRACER))
+
     def test_a_listener_of_its_own_is_silenced(self):
         listener = "  if (record.kind != ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API) return;\n"
         self.xla.write(TRACER, self.xla.read(TRACER) + listener)
