@@ -36,6 +36,8 @@ enum Check {
     Pytest,
     /// The Python tests with the newest Python and so the newest JAX.
     PytestNewest,
+    /// The overlay's tests, on checkouts made up for them.
+    Overlay,
     /// The trace viewer in a browser.
     Browser,
     /// The Bazel build of every platform, with its tests.
@@ -104,6 +106,9 @@ impl Check {
                     python::system()?.version_text()
                 ))),
             },
+            Self::Overlay => run(process::command(&python::system()?.path)
+                .args(["-m", "unittest"])
+                .current_dir(repo::root().join("third_party/xla"))),
             Self::Browser => {
                 browser::test(steps)?;
                 Ok(Outcome::Passed)
