@@ -127,10 +127,12 @@ int64_t AnnotationMap::LookUpScopeRangeId(uint64_t correlation_id) const {
 }
 
 std::vector<std::pair<int64_t, int64_t>> AnnotationMap::TakeScopeRangeIdTree() {
+  const rust::Vec<int64_t> ids =
+      AnnotationsOf(state_).take_scope_range_id_tree();
   std::vector<std::pair<int64_t, int64_t>> tree;
-  for (const bridge::ScopeRange& range :
-       AnnotationsOf(state_).take_scope_range_id_tree()) {
-    tree.emplace_back(range.id, range.parent);
+  tree.reserve(ids.size() / 2);
+  for (size_t at = 0; at + 1 < ids.size(); at += 2) {
+    tree.emplace_back(ids[at], ids[at + 1]);
   }
   return tree;
 }

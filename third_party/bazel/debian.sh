@@ -16,7 +16,7 @@ set -euo pipefail
 readonly release=forky         # the first Debian release that has Bazel 7
 readonly bazel_major=7         # testing moves: fail early when it has moved on
 readonly rules_rust=0.54.1
-readonly recipe=1              # raise it when what `set_up` makes changes: old roots are then made anew
+readonly recipe=2              # raise it when what `set_up` makes changes: old roots are then made anew
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 checkout=$(cd "$here/../.." && pwd)
@@ -95,7 +95,7 @@ make_root() {
   inside bash -euc '
     apt-get update -qq
     apt-get install -y -qq bazel-bootstrap bazel-rules-rust rustc cargo g++ python3-minimal libclang-dev \
-      libgtest-dev libbenchmark-dev libabsl-dev libprotobuf-dev protobuf-compiler
+      libgtest-dev libgmock-dev libbenchmark-dev libabsl-dev libprotobuf-dev protobuf-compiler
     apt-get clean
   ' >"$cache/apt.log" 2>&1 || die "apt-get failed inside the root; see $cache/apt.log"
 }

@@ -88,9 +88,10 @@ stand_in_rocm() {
 }
 
 run_tests 'no GPU'
-roctx='roctx'
-nvtx='nvtx_utils_impl'
-stub='nvtx_utils_stub_impl'
+# A target's name, and the crate's beneath it.
+roctx='roctx_utils_impl|on[-_]roctx|embedded_roctx'
+nvtx=':nvtx_utils_impl|/nvtx_utils_impl|on[-_]nvtx'
+stub='nvtx_utils_stub_impl|on[-_]stub'
 check 'no GPU: nvtx_utils is the stub, and nothing of the others is beneath it' closure "$stub" "$roctx|$nvtx"
 
 run_tests 'CUDA' --config=cuda

@@ -35,7 +35,7 @@ def cxx_bridge_library(
 
     Args:
         name: The target's name.
-        crate_name: The crate's.
+        crate_name: The crate's; the target's name is added to it, so that one package can have several.
         deps: Libraries of this workspace.
         crate_features: Cargo features of the package.
         bridge: The Rust file with the bridge; see cxx_bridge_sources().
@@ -46,7 +46,7 @@ def cxx_bridge_library(
         srcs = native.glob(["src/**/*.rs"]),
         aliases = aliases(),
         crate_features = crate_features,
-        crate_name = crate_name,
+        crate_name = "{}_{}".format(crate_name, name),
         edition = "2024",
         version = "0.1.0",
         deps = all_crate_deps(normal = True) + deps,
@@ -55,6 +55,11 @@ def cxx_bridge_library(
         name = name,
         srcs = [bridge + ".cc"],
         hdrs = [bridge + ".h"],
+        linkstatic = True,
         visibility = visibility,
-        deps = [":" + name + "_rust"],
+        # In this order: cxx's C++ calls its Rust, and the linker goes through them once.
+        deps = [
+            "@crates//:cxx_cc",
+            ":" + name + "_rust",
+        ],
     )

@@ -3,25 +3,17 @@
 #ifndef TSL_PROFILER_LIB_CC_RECORDING_ROCTX_H_
 #define TSL_PROFILER_LIB_CC_RECORDING_ROCTX_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
-
-extern "C" {
-void roctxMarkA(const char* message);
-int roctxRangePushA(const char* message);
-int roctxRangePop();
-uint64_t roctxRangeStartA(const char* message);
-void roctxRangeStop(uint64_t id);
-int roctxNameOsThread(const char* name);
-int roctxNameHipDevice(const char* name, int device);
-int roctxNameHipStream(const char* name, const void* stream);
-}
 
 namespace recording_roctx {
 
 // Has this process's nvtx_utils use this library. To be called before any of its functions.
 void Use();
+
+// What a program does that calls ROCTX itself.
+int Push(const char* message);
+int Pop();
 
 // What the calling thread has called since it last asked, as "push a", "pop", "mark b", …
 std::vector<std::string> TakeCalls();

@@ -131,11 +131,11 @@ TEST_F(RoctxUtils, ScopedAnnotationDisabledStackDoesNotCrash) {
 
 TEST_F(RoctxUtils, DirectRoctxCallsNestWithOurs) {
   RangePush(domain_, "ours");
-  EXPECT_EQ(roctxRangePushA("direct"), 1);
+  EXPECT_EQ(recording_roctx::Push("direct"), 1);
   RangePush(domain_, "ours again");
   EXPECT_THAT(OpenRanges(), ElementsAre("ours", "direct", "ours again"));
   RangePop(domain_);
-  EXPECT_EQ(roctxRangePop(), 1);
+  EXPECT_EQ(recording_roctx::Pop(), 1);
   RangePop(domain_);
 }
 

@@ -1,6 +1,6 @@
 //! What stood around HIP calls.
 
-use crate::bridge::{ScopeRange, Text};
+use crate::bridge::Text;
 use rocm_tracer::AnnotationMap;
 use std::slice;
 
@@ -51,11 +51,11 @@ impl Annotations {
         self.0.look_up_scope_range_id(correlation_id)
     }
 
-    pub(crate) fn take_scope_range_id_tree(&self) -> Vec<ScopeRange> {
+    pub(crate) fn take_scope_range_id_tree(&self) -> Vec<i64> {
         self.0
             .take_scope_range_id_tree()
             .into_iter()
-            .map(|(id, parent)| ScopeRange { id, parent })
+            .flat_map(<[i64; 2]>::from)
             .collect()
     }
 

@@ -22,12 +22,6 @@ mod bridge {
         size: usize,
     }
 
-    /// A scope range and the one around it.
-    struct ScopeRange {
-        id: i64,
-        parent: i64,
-    }
-
     extern "Rust" {
         /// # Safety
         /// As of [`rocm_tracer::sdk::guest::ask_for_tables`]; the function is of its type.
@@ -89,7 +83,8 @@ mod bridge {
 
         fn look_up_scope_range_id(self: &Annotations, correlation_id: u64) -> i64;
 
-        fn take_scope_range_id_tree(self: &Annotations) -> Vec<ScopeRange>;
+        /// Each scope range's id, followed by that of the one around it.
+        fn take_scope_range_id_tree(self: &Annotations) -> Vec<i64>;
 
         fn refused(self: &Annotations) -> u64;
 
