@@ -27,6 +27,11 @@ pub(crate) fn c_compiler() -> Option<Missing> {
     program(&["cc"], &["gcc", "libc6-dev"])
 }
 
+/// A C++ compiler, if there is none: for the bridges to C++.
+pub(crate) fn cxx_compiler() -> Option<Missing> {
+    program(&["c++"], &["g++"])
+}
+
 /// Installs what is missing with `apt-get`, if this is root's process on a system that has it.
 ///
 /// # Errors

@@ -57,7 +57,13 @@ enum Outcome {
 /// If nothing could be run; a check that fails is in the summary and the exit code.
 pub(crate) fn test(args: &TestArgs) -> Result<ExitCode> {
     let steps = Steps::new("test")?;
-    apt::install(&steps, &apt::c_compiler().into_iter().collect::<Vec<_>>())?;
+    apt::install(
+        &steps,
+        &[apt::c_compiler(), apt::cxx_compiler()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>(),
+    )?;
     let mut summary = Vec::new();
     for &check in Check::value_variants() {
         if args.only.is_empty() || args.only.contains(&check) {
