@@ -10,7 +10,8 @@ use serde::Serialize;
 use xplane_schema::builder::PS_PER_NS;
 use xplane_schema::proto::{XPlane, XSpace, XStat, x_stat};
 use xplane_schema::schema::{
-    HOST_THREADS_LINE_PREFIX, ROCTX_THREADS_LINE_PREFIX, ROCTX_WARNINGS_LINE_NAME, is_roctx_line,
+    HOST_THREADS_LINE_PREFIX, ROCTX_THREADS_LINE_PREFIX, ROCTX_WARNINGS_LINE_NAME, StatType,
+    is_roctx_line,
 };
 use xplane_schema::visitor::XPlaneVisitor;
 
@@ -57,9 +58,6 @@ pub struct RowSummary {
     pub events: u64,
 }
 
-/// The stat of a start/stop range that says on which thread it started.
-const START_THREAD: &str = "start_thread";
-
 /// Where a range started: a thread, or a row whose thread is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Origin {
@@ -102,7 +100,7 @@ impl LabelReport {
         let start_thread = plane
             .stat_metadata
             .iter()
-            .find(|(_, metadata)| metadata.name == START_THREAD)
+            .find(|(_, metadata)| metadata.name == StatType::StartThread.as_str())
             .map(|(&id, _)| id);
         for line in XPlaneVisitor::new(plane).lines() {
             if line.name() == ROCTX_WARNINGS_LINE_NAME {

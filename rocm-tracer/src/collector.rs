@@ -9,6 +9,7 @@ use crate::drops::{DropCounts, DropReason};
 use crate::gpu::{self, export::GivenNames};
 use crate::listener::{AsyncRange, Markers, OPEN};
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use xplane_schema::builder::XPlaneBuilder;
 use xplane_schema::proto::{XEvent, XPlane, XSpace, XStat, x_event, x_stat};
 use xplane_schema::schema::{self, StatType};
@@ -94,40 +95,25 @@ impl RocmTraceCollector {
     /// count from there.
     ///
     /// A stock jaxlib keeps a plug-in's planes and forgets its warnings. So where the carrier plane
-    /// is for one, it has the row [`schema::ROCTX_WARNINGS_LINE_NAME`] besides: a mark a warning, at the stop.
+    /// is for one, it has the row [`schema::ROCTX_WARNINGS_LINE_NAME`] besides: a mark a
+    /// warning, at the stop.
     pub fn export(&self, mut capture: TraceCapture, space: &mut XSpace) {
         let first_warning = space.warnings.len();
         let mut carrier = None;
         let mut rows = 0;
-        let threads = by_thread(std::mem::take(&mut capture.threads));
-        let async_ranges = std::mem::take(&mut capture.async_ranges);
-        if !threads.is_empty() || !async_ranges.is_empty() {
+        if !capture.threads.is_empty() || !capture.async_ranges.is_empty() {
             let mut plane = XPlane::default();
-            let mut export = PlaneExport {
-                capture: &capture,
-                scale: capture.span.scale(),
-                builder: XPlaneBuilder::new(&mut plane),
-                next_row: 0,
-                options: self.options,
-                stats: None,
-                drops: DropCounts::default(),
-                async_labels: HashMap::new(),
-            };
-            export.builder.set_name(self.options.carrier.name());
-            for (tid, markers) in &threads {
-                export.thread(*tid, markers);
+            let mut export = PlaneExport::new(&capture, &mut plane, self.options);
+            for (tid, logs) in by_thread(&capture.threads) {
+                export.thread(tid, &logs);
             }
-            export.async_lanes(&async_ranges);
+            export.async_lanes(&capture.async_ranges);
             rows = export.next_row;
             let drops = export.drops;
             capture.drops.merge(&drops);
             carrier = Some(space.planes.len());
             space.planes.push(plane);
         }
-        capture.threads = threads
-            .into_iter()
-            .flat_map(|(tid, markers)| markers.into_iter().map(move |markers| (tid, markers)))
-            .collect();
         space.warnings.extend(capture.warnings());
         let names = GivenNames {
             devices: &capture.names.devices,
@@ -168,18 +154,18 @@ fn warnings_row(plane: &mut XPlane, row: u32, warnings: &[String], span: &Span) 
 }
 
 /// The logs of each thread id, in order of id. A thread id can have several logs: ids are reused.
-fn by_thread(threads: Vec<(u32, Markers)>) -> Vec<(u32, Vec<Markers>)> {
-    let mut by_thread: std::collections::BTreeMap<u32, Vec<Markers>> = Default::default();
+fn by_thread(threads: &[(u32, Markers)]) -> BTreeMap<u32, Vec<&Markers>> {
+    let mut by_thread: BTreeMap<u32, Vec<&Markers>> = BTreeMap::new();
     for (tid, markers) in threads {
-        by_thread.entry(tid).or_default().push(markers);
+        by_thread.entry(*tid).or_default().push(markers);
     }
     for logs in by_thread.values_mut() {
         logs.sort_by_key(|log| log.iter().next().map(|(slot, _)| slot.start));
     }
-    by_thread.into_iter().collect()
+    by_thread
 }
 
-/// Metadata ids of the stats used, made when first needed.
+/// Metadata ids of the stats that all markers may have.
 #[derive(Clone, Copy)]
 struct StatIds {
     nvtx_range: i64,
@@ -199,21 +185,27 @@ struct PlaneExport<'a> {
     builder: XPlaneBuilder<'a>,
     next_row: u32,
     options: CollectorOptions,
-    stats: Option<StatIds>,
+    stats: StatIds,
     drops: DropCounts,
-    async_labels: HashMap<*const u8, LabelIds>,
 }
 
-impl PlaneExport<'_> {
-    fn stats(&mut self) -> StatIds {
-        *self.stats.get_or_insert_with(|| StatIds {
-            nvtx_range: self
-                .builder
-                .get_or_create_stat_metadata(StatType::NvtxRange.as_str()),
-            truncated: self
-                .builder
-                .get_or_create_stat_metadata(StatType::Truncated.as_str()),
-        })
+impl<'a> PlaneExport<'a> {
+    fn new(capture: &'a TraceCapture, plane: &'a mut XPlane, options: CollectorOptions) -> Self {
+        let mut builder = XPlaneBuilder::new(plane);
+        builder.set_name(options.carrier.name());
+        let stats = StatIds {
+            nvtx_range: builder.get_or_create_stat_metadata(StatType::NvtxRange.as_str()),
+            truncated: builder.get_or_create_stat_metadata(StatType::Truncated.as_str()),
+        };
+        Self {
+            capture,
+            scale: capture.span.scale(),
+            builder,
+            next_row: 0,
+            options,
+            stats,
+            drops: DropCounts::default(),
+        }
     }
 
     fn label(&mut self, label: &[u8]) -> LabelIds {
@@ -234,21 +226,24 @@ impl PlaneExport<'_> {
         }
     }
 
-    fn thread(&mut self, tid: u32, logs: &[Markers]) {
-        let stats = self.stats();
-        let mut events = Vec::with_capacity(logs.iter().map(Markers::len).sum());
+    fn thread(&mut self, tid: u32, logs: &[&Markers]) {
+        let mut events = Vec::with_capacity(logs.iter().map(|log| log.len()).sum());
         for markers in logs {
             let mut labels = HashMap::new();
             for (slot, label) in markers.iter() {
                 let ids = *labels
                     .entry(slot.label)
                     .or_insert_with(|| self.label(label));
-                self.add(&mut events, stats, ids, slot.start, slot.end);
+                self.add(&mut events, ids, slot.start, slot.end);
             }
         }
         let mut name = match self.options.row_style {
-            RowStyle::RoctxThreads => format!("ROCTX Threads/{tid}"),
-            RowStyle::Beneath => format!("Host Threads/{tid}/ROCTX"),
+            RowStyle::RoctxThreads => format!("{}{tid}", schema::ROCTX_THREADS_LINE_PREFIX),
+            RowStyle::Beneath => {
+                let (prefix, suffix) =
+                    (schema::HOST_THREADS_LINE_PREFIX, schema::ROCTX_LINE_SUFFIX);
+                format!("{prefix}{tid}{suffix}")
+            }
         };
         if let Some(given) = self.capture.names.threads.get(&tid) {
             name.push(' ');
@@ -259,27 +254,26 @@ impl PlaneExport<'_> {
     }
 
     fn async_lanes(&mut self, ranges: &[AsyncRange]) {
-        let lanes = lanes(ranges);
-        for (number, lane) in lanes.iter().enumerate() {
+        if ranges.is_empty() {
+            return;
+        }
+        let [start_thread, stop_thread, range_id] = [
+            StatType::StartThread,
+            StatType::StopThread,
+            StatType::RangeId,
+        ]
+        .map(|stat| self.builder.get_or_create_stat_metadata(stat.as_str()));
+        // Labels are interned, so that the address tells them apart.
+        let mut labels = HashMap::new();
+        for (number, lane) in lanes(ranges).iter().enumerate() {
             let id = self.line_id(FIRST_ASYNC_LINE + number as i64);
-            let start_thread = self.builder.get_or_create_stat_metadata("start_thread");
-            let stop_thread = self.builder.get_or_create_stat_metadata("stop_thread");
-            let range_id = self.builder.get_or_create_stat_metadata("range_id");
-            let stats = self.stats();
             let mut events = Vec::with_capacity(lane.len());
             for &index in lane {
                 let range = &ranges[index];
-                // Labels are interned, so that the address tells them apart.
-                let key = range.label.as_ptr();
-                let ids = match self.async_labels.get(&key) {
-                    Some(&ids) => ids,
-                    None => {
-                        let ids = self.label(&range.label);
-                        self.async_labels.insert(key, ids);
-                        ids
-                    }
-                };
-                let kept = self.add(&mut events, stats, ids, range.start, range.end);
+                let ids = *labels
+                    .entry(range.label.as_ptr())
+                    .or_insert_with(|| self.label(&range.label));
+                let kept = self.add(&mut events, ids, range.start, range.end);
                 if let Some(event) = kept {
                     event.stats.extend([
                         int_stat(start_thread, i64::from(range.start_tid)),
@@ -288,7 +282,11 @@ impl PlaneExport<'_> {
                     ]);
                 }
             }
-            self.line(id, &format!("ROCTX Async/{number}"), events);
+            self.line(
+                id,
+                &format!("{}{number}", schema::ROCTX_ASYNC_LINE_PREFIX),
+                events,
+            );
         }
     }
 
@@ -296,7 +294,6 @@ impl PlaneExport<'_> {
     fn add<'e>(
         &mut self,
         events: &'e mut Vec<XEvent>,
-        stats: StatIds,
         label: LabelIds,
         start: u64,
         end: u64,
@@ -314,12 +311,12 @@ impl PlaneExport<'_> {
         };
         let mut event_stats = Vec::with_capacity(1 + usize::from(truncated));
         event_stats.push(XStat {
-            metadata_id: stats.nvtx_range,
+            metadata_id: self.stats.nvtx_range,
             value: Some(x_stat::Value::RefValue(label.value as u64)),
             ..Default::default()
         });
         if truncated {
-            event_stats.push(int_stat(stats.truncated, 1));
+            event_stats.push(int_stat(self.stats.truncated, 1));
         }
         events.push(XEvent {
             metadata_id: label.event,

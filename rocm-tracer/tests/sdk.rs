@@ -10,7 +10,7 @@ mod common;
 
 use common::*;
 use rocm_tracer::{RocmTracer, sdk};
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,24 +45,6 @@ struct Program {
     pause: unsafe extern "C" fn(u64) -> c_int,
     resume: unsafe extern "C" fn(u64) -> c_int,
     name_thread: unsafe extern "C" fn(*const c_char) -> c_int,
-}
-
-fn open(path: &Path) -> *mut c_void {
-    let path = CString::new(path.to_str().unwrap()).unwrap();
-    // SAFETY: NUL-terminated.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    assert!(!handle.is_null(), "{path:?}");
-    handle
-}
-
-fn symbol<F: Copy>(handle: *mut c_void, name: &str) -> F {
-    let symbol = CString::new(name).unwrap();
-    // SAFETY: the handle is open; the function of this name has the type that roctx.h gives it.
-    unsafe {
-        let address = libc::dlsym(handle, symbol.as_ptr());
-        assert!(!address.is_null(), "{name}");
-        std::mem::transmute_copy(&address)
-    }
 }
 
 impl Program {

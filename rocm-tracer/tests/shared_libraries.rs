@@ -6,6 +6,7 @@
 mod common;
 
 use common::*;
+use embedded_roctx::modules;
 use rocm_tracer::RocmTracerOptions;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -20,12 +21,6 @@ const LIBRARIES: [(&str, &str, &str); 2] = [
     ),
 ];
 
-fn open(name: &str, flags: c_int) -> *mut c_void {
-    let name = CString::new(name).unwrap();
-    // SAFETY: NUL-terminated; the libraries run nothing when they are loaded.
-    unsafe { libc::dlopen(name.as_ptr(), flags) }
-}
-
 /// A library's functions. It is loaded so that nobody finds its symbols by chance.
 struct Roctx(*mut c_void);
 
@@ -35,22 +30,13 @@ unsafe impl Send for Roctx {}
 unsafe impl Sync for Roctx {}
 
 impl Roctx {
-    fn symbol(&self, name: &str) -> *mut c_void {
-        let symbol = CString::new(name).unwrap();
-        // SAFETY: the handle is open, and for good.
-        let address = unsafe { libc::dlsym(self.0, symbol.as_ptr()) };
-        assert!(!address.is_null(), "{name}");
-        address
-    }
-
     fn range(&self, label: &str) {
         let label = CString::new(label).unwrap();
         // SAFETY: the functions have the signatures of roctx.h.
         unsafe {
             let push: unsafe extern "C" fn(*const c_char) -> c_int =
-                std::mem::transmute(self.symbol("roctxRangePushA"));
-            let pop: unsafe extern "C" fn() -> c_int =
-                std::mem::transmute(self.symbol("roctxRangePop"));
+                symbol(self.0, "roctxRangePushA");
+            let pop: unsafe extern "C" fn() -> c_int = symbol(self.0, "roctxRangePop");
             assert_eq!(push(label.as_ptr()), 0);
             assert_eq!(pop(), 0);
         }
@@ -61,7 +47,7 @@ impl Roctx {
         // SAFETY: as above.
         unsafe {
             let start: unsafe extern "C" fn(*const c_char) -> u64 =
-                std::mem::transmute(self.symbol("roctxRangeStartA"));
+                symbol(self.0, "roctxRangeStartA");
             start(label.as_ptr())
         }
     }
@@ -69,8 +55,7 @@ impl Roctx {
     fn stop(&self, id: u64) {
         // SAFETY: as above.
         unsafe {
-            let stop: unsafe extern "C" fn(u64) =
-                std::mem::transmute(self.symbol("roctxRangeStop"));
+            let stop: unsafe extern "C" fn(u64) = symbol(self.0, "roctxRangeStop");
             stop(id);
         }
     }
@@ -83,9 +68,7 @@ fn libraries() -> &'static [Roctx] {
             .iter()
             .map(|(file, _, package)| {
                 let path = build(file, package);
-                let handle = open(path.to_str().unwrap(), libc::RTLD_NOW | libc::RTLD_LOCAL);
-                assert!(!handle.is_null(), "{}", path.display());
-                Roctx(handle)
+                Roctx(open(&path))
             })
             .collect()
     })
@@ -96,9 +79,10 @@ fn the_libraries_have_amd_s_names_and_symbols() {
     let _one = one_at_a_time();
     for (library, (_, soname, _)) in libraries().iter().zip(LIBRARIES) {
         // The loader knows a loaded object by its soname.
-        let by_name = open(soname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        assert_eq!(by_name, library.0, "{soname}");
-        for symbol in [
+        let name = CString::new(soname).unwrap();
+        let by_name = modules::open(&name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        assert_eq!(by_name, Ok(library.0), "{soname}");
+        for name in [
             "roctxMarkA",
             "roctxRangePushA",
             "roctxRangePop",
@@ -114,7 +98,7 @@ fn the_libraries_have_amd_s_names_and_symbols() {
             "roctx_version_major",
             "roctx_version_minor",
         ] {
-            library.symbol(symbol);
+            symbol::<*mut c_void>(library.0, name);
         }
     }
 }

@@ -133,7 +133,7 @@ fn load_tool() {
     let Ok(path) = CString::new(path.into_vec()) else {
         return;
     };
-    if let Err(reason) = modules::load(&path) {
+    if let Err(reason) = modules::open(&path, libc::RTLD_NOW | libc::RTLD_LOCAL) {
         // Not eprintln!, which panics where stderr is closed.
         let _ = writeln!(
             std::io::stderr(),

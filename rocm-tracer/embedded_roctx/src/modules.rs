@@ -39,21 +39,20 @@ pub fn symbol_in(object: &CStr, symbol: &CStr) -> Option<*mut c_void> {
     Some(address)
 }
 
-/// Loads a shared object for good, with its symbols kept to itself; the loader's own words if it
-/// cannot be.
-pub fn load(path: &CStr) -> Result<(), String> {
-    // SAFETY: the path is NUL-terminated; loading runs the object's constructors, which is what
-    // the caller asks for.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+/// Opens a shared object, loading it if it is not loaded; the loader's own words if it cannot be.
+/// `flags` are those of `dlopen`. Loading runs the object's constructors.
+pub fn open(name: &CStr, flags: c_int) -> Result<*mut c_void, String> {
+    // SAFETY: the name is NUL-terminated; the constructors are what the caller asks for.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
     if !handle.is_null() {
-        return Ok(());
+        return Ok(handle);
     }
     // SAFETY: dlerror may be called at any time; its string is valid until this thread's next dl
     // call.
     let reason = unsafe {
         let reason = libc::dlerror();
         if reason.is_null() {
-            path
+            name
         } else {
             CStr::from_ptr(reason)
         }

@@ -72,22 +72,15 @@ pub(super) fn with(record: impl FnOnce(&mut Markers)) {
     }
     // SAFETY: not null and not ENDED, so AT_THREAD_END of this thread keeps it alive.
     let log = unsafe { &*current };
-    if log.busy.load(Ordering::Relaxed) {
-        return session::drop_one(DropReason::Reentrant);
-    }
-    log.busy.store(true, Ordering::Relaxed);
-    barrier::owner();
-    let generation = session::generation();
-    if generation != 0 {
-        // SAFETY: busy, with a session active: no session takes the log until busy is cleared, and
-        // no other code on this thread gets here while it is set.
-        let markers = unsafe { &mut *log.markers.get() };
+    let free = log.while_busy(|markers, generation| {
         if markers.generation() != generation {
             markers.begin(generation);
         }
         record(markers);
+    });
+    if !free {
+        session::drop_one(DropReason::Reentrant);
     }
-    log.busy.store(false, Ordering::Release);
 }
 
 /// Shows this thread's markers of the active session, if it has any, and keeps the session from
@@ -98,20 +91,32 @@ pub(super) fn read(read: impl FnOnce(Option<&Markers>)) {
     if current.is_null() || current == ENDED {
         return read(None);
     }
-    // SAFETY: not null and not ENDED, so AT_THREAD_END of this thread keeps it alive.
+    // SAFETY: as in `with`.
     let log = unsafe { &*current };
-    if log.busy.load(Ordering::Relaxed) {
-        return;
-    }
-    log.busy.store(true, Ordering::Relaxed);
-    barrier::owner();
-    let generation = session::generation();
-    if generation != 0 {
-        // SAFETY: busy, with a session active, as in `with`.
-        let markers = unsafe { &*log.markers.get() };
+    log.while_busy(|markers, generation| {
         read((markers.generation() == generation).then_some(markers));
+    });
+}
+
+impl ThreadLog {
+    /// The owner's side of the exclusion: gives `work` the markers and the active session's
+    /// generation, unless none is active. `false` if the owner is in the midst of that already.
+    #[inline]
+    fn while_busy(&self, work: impl FnOnce(&mut Markers, u64)) -> bool {
+        if self.busy.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.busy.store(true, Ordering::Relaxed);
+        barrier::owner();
+        let generation = session::generation();
+        if generation != 0 {
+            // SAFETY: busy, with a session active: no session takes the log until busy is cleared,
+            // and no other code on this thread gets here while it is set.
+            work(unsafe { &mut *self.markers.get() }, generation);
+        }
+        self.busy.store(false, Ordering::Release);
+        true
     }
-    log.busy.store(false, Ordering::Release);
 }
 
 /// The calling thread's id as the kernel knows it.

@@ -2,6 +2,7 @@
 
 use super::abi::Functions;
 use super::gpu_abi::GpuFunctions;
+use embedded_roctx::modules;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -76,25 +77,7 @@ pub(super) fn load(folders: &[PathBuf], libraries: &[String]) -> Result<Library,
 /// the process if it does not.
 fn open(path: &Path) -> Result<*mut c_void, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-    dlopen(&name, libc::RTLD_LAZY | libc::RTLD_GLOBAL)
-}
-
-fn dlopen(name: &CStr, flags: c_int) -> Result<*mut c_void, String> {
-    // SAFETY: NUL-terminated; the libraries' constructors are AMD's.
-    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
-    if !handle.is_null() {
-        return Ok(handle);
-    }
-    // SAFETY: the string is valid until this thread's next dl call.
-    let reason = unsafe {
-        let reason = libc::dlerror();
-        if reason.is_null() {
-            c"unknown reason"
-        } else {
-            CStr::from_ptr(reason)
-        }
-    };
-    Err(reason.to_string_lossy().into_owned())
+    modules::open(&name, libc::RTLD_LAZY | libc::RTLD_GLOBAL)
 }
 
 fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
@@ -179,7 +162,7 @@ fn gpu_functions(handle: *mut c_void) -> Option<GpuFunctions> {
 /// Asks for the hand-over of libraries that made their first call before anybody had configured
 /// the SDK; `false` if this version of rocprofiler-register cannot.
 pub(super) fn repeat_hand_overs() -> bool {
-    let Ok(handle) = dlopen(REGISTER_SONAME, libc::RTLD_LAZY | libc::RTLD_NOLOAD) else {
+    let Ok(handle) = modules::open(REGISTER_SONAME, libc::RTLD_LAZY | libc::RTLD_NOLOAD) else {
         return false;
     };
     let name = c"rocprofiler_register_invoke_nonpropagated_registrations";

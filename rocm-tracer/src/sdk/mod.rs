@@ -248,7 +248,7 @@ unsafe extern "C" fn tool_configure(
     static RESULT: Shared = Shared(ConfigureResult {
         size: size_of::<ConfigureResult>(),
         initialize: Some(tool_initialize),
-        // At exit the SDK may hold its locks while it finalises: this tool has nothing to do then.
+        // At exit the SDK may hold its locks while it finalises: this tool only takes note of it.
         finalize: Some(tool_finalize),
         tool_data: ptr::null_mut(),
     });

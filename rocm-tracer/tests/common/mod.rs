@@ -6,8 +6,8 @@ use embedded_roctx::*;
 use rocm_tracer::{
     CollectorOptions, RocmTraceCollector, RocmTracer, RocmTracerOptions, TraceCapture,
 };
-use std::ffi::CString;
-use std::path::PathBuf;
+use std::ffi::{CString, c_void};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 use xplane_schema::proto::{XPlane, XSpace, x_event, x_stat};
@@ -187,4 +187,24 @@ pub fn build(file: &str, package: &str) -> PathBuf {
     }
     assert!(cargo.status().unwrap().success());
     profile.join(file)
+}
+
+/// Opens a shared library so that nobody finds its symbols by chance.
+pub fn open(path: &Path) -> *mut c_void {
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: NUL-terminated; what the tests load may run its constructors.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    assert!(!handle.is_null(), "{path:?}");
+    handle
+}
+
+/// A function of an opened library, whose type the caller knows.
+pub fn symbol<F: Copy>(handle: *mut c_void, name: &str) -> F {
+    let symbol = CString::new(name).unwrap();
+    // SAFETY: the handle is open for good; the function of this name has the type asked for.
+    unsafe {
+        let address = libc::dlsym(handle, symbol.as_ptr());
+        assert!(!address.is_null(), "{name}");
+        std::mem::transmute_copy(&address)
+    }
 }

@@ -5,10 +5,10 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test file uses a part
 
-use crate::common::build;
+use crate::common::{build, open, symbol};
 use prost::Message;
 use rocm_tracer::{GpuTracing, RocmTracerOptions};
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -47,23 +47,9 @@ pub struct Hip {
     finalize: extern "C" fn(),
 }
 
-fn symbol<F: Copy>(handle: *mut c_void, name: &str) -> F {
-    let symbol = CString::new(name).unwrap();
-    // SAFETY: the handle is open; the function of this name has the type that the field says.
-    unsafe {
-        let address = libc::dlsym(handle, symbol.as_ptr());
-        assert!(!address.is_null(), "{name}");
-        std::mem::transmute_copy(&address)
-    }
-}
-
 impl Hip {
     pub fn load(folder: &Path) -> Self {
-        let path = folder.join("librocprofiler-sdk.so.1");
-        let path = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: NUL-terminated.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        assert!(!handle.is_null(), "{path:?}");
+        let handle = open(&folder.join("librocprofiler-sdk.so.1"));
         let hip = Self {
             add_agent: symbol(handle, "stand_in_add_agent"),
             load_kernel: symbol(handle, "stand_in_load_kernel"),

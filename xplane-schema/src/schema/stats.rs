@@ -67,6 +67,12 @@ stat_names! {
         RoctxRange = "roctx_range",
         /// 1 on a range that was open when the session stopped (this project's).
         Truncated = "truncated",
+        /// The thread that started a start/stop range (this project's).
+        StartThread = "start_thread",
+        /// The thread that stopped it (this project's).
+        StopThread = "stop_thread",
+        /// Its id, as `roctxRangeStartA` returned it (this project's).
+        RangeId = "range_id",
         /// The domain of a marker (this project's).
         Domain = "domain",
         /// The schema of a marker's payload (this project's).
