@@ -5,6 +5,7 @@
 //! pairs with an empty side are skipped.
 
 use xplane_schema::builder::XPlaneBuilder;
+use xplane_schema::proto::XStat;
 use xplane_schema::proto::x_stat::Value;
 
 /// An annotation in its parts.
@@ -43,16 +44,20 @@ impl<'a> Annotation<'a> {
     }
 }
 
-/// A metadata value as a stat's: a number where it is one, else text.
-pub(crate) fn value(value: &str, plane: &mut XPlaneBuilder<'_>) -> Value {
-    if let Ok(number) = value.parse() {
-        Value::Int64Value(number)
-    } else if let Ok(number) = value.parse() {
-        Value::Uint64Value(number)
-    } else if let Ok(number) = value.parse() {
-        Value::DoubleValue(number)
-    } else {
-        Value::RefValue(plane.get_or_create_stat_metadata(value) as u64)
+/// A pair of metadata as a stat of the plane: with a number where the value is one, else a text.
+pub(crate) fn stat(key: &str, value: &str, plane: &mut XPlaneBuilder<'_>) -> XStat {
+    let number = None
+        .or_else(|| value.parse().map(Value::Int64Value).ok())
+        .or_else(|| value.parse().map(Value::Uint64Value).ok())
+        .or_else(|| value.parse().map(Value::DoubleValue).ok());
+    XStat {
+        metadata_id: plane.get_or_create_stat_metadata(key),
+        value: Some(
+            number.unwrap_or_else(|| {
+                Value::RefValue(plane.get_or_create_stat_metadata(value) as u64)
+            }),
+        ),
+        ..Default::default()
     }
 }
 

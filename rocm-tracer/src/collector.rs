@@ -3,6 +3,7 @@
 //! Markers are what upstream calls generic events: they belong to a thread, bypass the join of API
 //! and GPU records, and are exported whether or not the machine has a GPU.
 
+use crate::annotation::{self, Annotation};
 use crate::capture::TraceCapture;
 use crate::clock::{Scale, Span};
 use crate::drops::{DropCounts, DropReason};
@@ -208,10 +209,23 @@ impl<'a> PlaneExport<'a> {
         }
     }
 
+    /// The parts of a label `name#key=value#` are kept once, however many events it has.
     fn label(&mut self, label: &[u8]) -> LabelIds {
         let label = xplane_schema::lossy_utf8(label);
+        let event = self.builder.get_or_create_event_metadata(&label);
+        let Annotation { name, metadata } = Annotation::parse(&label);
+        if !metadata.is_empty() {
+            let stats: Vec<_> = metadata
+                .into_iter()
+                .map(|(key, value)| annotation::stat(key, value, &mut self.builder))
+                .collect();
+            if let Some(known) = self.builder.event_metadata_mut(event) {
+                name.clone_into(&mut known.display_name);
+                known.stats = stats;
+            }
+        }
         LabelIds {
-            event: self.builder.get_or_create_event_metadata(&label),
+            event,
             value: self.builder.get_or_create_stat_metadata(&label),
         }
     }

@@ -4,7 +4,7 @@
 use crate::annotation::{self, Annotation};
 use crate::clock::Span;
 use xplane_schema::builder::XPlaneBuilder;
-use xplane_schema::proto::{XEvent, XPlane, XSpace, XStat, x_event};
+use xplane_schema::proto::{XEvent, XPlane, XSpace, x_event};
 use xplane_schema::schema;
 
 use tsl_profiler_lib::traceme::Recording;
@@ -32,14 +32,9 @@ pub fn export(recording: &Recording, span: &Span, space: &mut XSpace) {
             };
             let name = xplane_schema::lossy_utf8(&event.name);
             let annotation = Annotation::parse(&name);
-            let stats = annotation
-                .metadata
-                .iter()
-                .map(|(key, value)| XStat {
-                    metadata_id: builder.get_or_create_stat_metadata(key),
-                    value: Some(annotation::value(value, &mut builder)),
-                    ..Default::default()
-                })
+            let pairs = annotation.metadata.iter();
+            let stats = pairs
+                .map(|(key, value)| annotation::stat(key, value, &mut builder))
                 .collect();
             events.push(XEvent {
                 metadata_id: builder.get_or_create_event_metadata(annotation.name),

@@ -15,13 +15,13 @@
 //! | [`ranges`] | ranges for callers in other languages |
 //! | [`traceme`] | the recorder of host events |
 //! | [`traceme_wrapper`] | annotations that an object owns and any thread may end |
-//! | `owned_range` | why such an object never ends another one's range |
+//! | [`owned_range`] | why such an object never ends another one's range |
 //!
 //! The implementation is chosen by cargo feature: `roctx` (the default), `nvtx` or `stub`; with
 //! several, the first of these.
 
 pub mod label;
-mod owned_range;
+pub mod owned_range;
 pub mod ranges;
 pub mod scoped_annotation;
 pub mod traceme;
@@ -30,6 +30,7 @@ pub mod traceme_wrapper;
 pub use annotation_stack::AnnotationStack;
 pub use label::{Label, RegisteredTitle, Title};
 pub use nvtx_utils_interface::{ProfilerDomainHandle, RangeTitle, StreamHandle, StringHandle};
+pub use owned_range::OwnedRange;
 pub use scoped_annotation::ScopedAnnotation;
 pub use traceme::{TraceMe, TraceMeRecorder};
 pub use traceme_wrapper::TraceMeWrapper;

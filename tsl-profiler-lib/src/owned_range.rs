@@ -7,7 +7,7 @@
 //! So each thread keeps a list of the ranges that objects own on it, with how deep each lies.
 //! Closing an object only sets its flag. The thread itself takes a range off once its flag is set
 //! and it is the innermost, at once and at each later annotation. The ranges between them, which
-//! no object owns, are ended by [`pop_unowned`], which in the same way leaves owned ones alone.
+//! no object owns, are ended by `pop_unowned`, which in the same way leaves owned ones alone.
 
 use crate::label::Label;
 use crate::{nvtx_utils, scoped_annotation};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A range on the stack of the thread that opened it. Any thread may close it; dropping it does.
-pub(crate) struct OwnedRange(Arc<AtomicBool>);
+pub struct OwnedRange(Arc<AtomicBool>);
 
 /// A range that [`OwnedRange`] or [`pop_unowned`] knows of.
 struct Open {
@@ -57,7 +57,7 @@ fn with_open<R>(change: impl FnOnce(&mut Vec<Open>) -> R) -> Option<R> {
 
 impl OwnedRange {
     /// Opens a range on the calling thread.
-    pub(crate) fn open(label: &(impl Label + ?Sized)) -> Self {
+    pub fn open(label: &(impl Label + ?Sized)) -> Self {
         settle();
         let closed = Arc::new(AtomicBool::new(false));
         if scoped_annotation::push(label) {
@@ -74,7 +74,7 @@ impl OwnedRange {
     /// Closes the range; `false` if it was closed before. On its own thread it ends at once if it
     /// is the innermost, else as soon as it is; closed on another thread, it ends at its own
     /// thread's next annotation.
-    pub(crate) fn close(&self) -> bool {
+    pub fn close(&self) -> bool {
         let first = !self.0.swap(true, Ordering::AcqRel);
         if first {
             settle();

@@ -247,9 +247,7 @@ impl<'a> Events<'a> {
             for &(key, value) in &annotation.metadata {
                 if !keys.contains(&key) {
                     keys.push(key);
-                    let value = annotation::value(value, &mut self.plane);
-                    let id = self.plane.get_or_create_stat_metadata(key);
-                    stats.push(stat(id, value));
+                    stats.push(annotation::stat(key, value, &mut self.plane));
                 }
             }
         }

@@ -11,6 +11,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `control` | pause and resume |
 //! | `domain` | whether ranges are on: `XLA_ROCM_ENABLE_ROCTX`, read once |
 //! | `ranges` | push, pop, marks and start/stop ranges |
 //! | `names` | names of threads, devices and streams |
@@ -19,6 +20,7 @@
 //! | `text` | bytes to C strings |
 //! | [`provider`](mod@provider) | which ROCTX library answers the calls |
 
+mod control;
 mod domain;
 mod names;
 pub mod payload;
@@ -27,6 +29,7 @@ mod ranges;
 mod registered;
 mod text;
 
+pub use control::{profiler_pause, profiler_resume};
 pub use domain::{DOMAIN_VARIABLE, default_profiler_domain};
 pub use names::{name_current_thread, name_device, name_stream};
 pub use provider::{provider, rejected};

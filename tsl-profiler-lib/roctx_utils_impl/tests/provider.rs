@@ -23,6 +23,8 @@ int roctxRangePushA(const char* m) { printf("push %s\n", m); fflush(stdout); ret
 int roctxRangePop(void) { printf("pop\n"); fflush(stdout); return --depth; }
 uint64_t roctxRangeStartA(const char* m) { return 1; }
 void roctxRangeStop(uint64_t id) {}
+int roctxProfilerPause(uint64_t t) { printf("pause %llu\n", (unsigned long long)t); fflush(stdout); return 0; }
+int roctxProfilerResume(uint64_t t) { printf("resume %llu\n", (unsigned long long)t); fflush(stdout); return 0; }
 int roctxNameOsThread(const char* m) { printf("name %s\n", m); fflush(stdout); return 0; }
 int roctxNameHipDevice(const char* m, int d) { return 0; }
 int roctxNameHipStream(const char* m, const void* s) { return 0; }
@@ -32,7 +34,7 @@ void roctxMarkA(const char* m) { printf("mark %s\n", m); fflush(stdout); }
 "#;
 
 /// Only what a program cannot do without, as in old versions.
-const ROCTX_WITHOUT_NAMES: &str = r#"
+const ROCTX_WITHOUT_OTHERS: &str = r#"
 #include <stdint.h>
 void roctxMarkA(const char* m) {}
 int roctxRangePushA(const char* m) { return 0; }
@@ -51,6 +53,8 @@ fn annotate_and_report() {
     nvtx_utils::mark(domain, b"instant");
     nvtx_utils::range_pop(domain);
     nvtx_utils::name_current_thread(b"thread");
+    nvtx_utils::profiler_pause();
+    nvtx_utils::profiler_resume();
     let info = provider();
     println!("kind: {:?}", info.kind);
     println!(
@@ -81,9 +85,21 @@ fn line<'a>(stdout: &'a str, key: &str) -> &'a str {
 fn reaches_the_fixture(stdout: &str) {
     let calls: Vec<&str> = stdout
         .lines()
-        .filter(|line| ["push", "pop", "mark", "name"].contains(&line.split(' ').next().unwrap()))
+        .filter(|line| {
+            let call = line.split(' ').next().unwrap();
+            ["push", "pop", "mark", "name", "pause", "resume"].contains(&call)
+        })
         .collect();
-    assert_eq!(calls, ["push range", "mark instant", "pop", "name thread"]);
+    // ROCTX's thread 0 is every thread.
+    let expected = [
+        "push range",
+        "mark instant",
+        "pop",
+        "name thread",
+        "pause 0",
+        "resume 0",
+    ];
+    assert_eq!(calls, expected);
 }
 
 /// One warning, which names what it must.
@@ -214,19 +230,23 @@ fn a_wrong_library_and_no_other_leaves_the_embedded_one() {
 }
 
 #[test]
-fn a_library_without_names_serves_all_the_same() {
+fn a_library_without_the_rest_serves_all_the_same() {
     if is_child() {
         return annotate_and_report();
     }
     let folder = tempfile::tempdir().unwrap();
-    let library = compile(folder.path(), "libold.so", ROCTX_WITHOUT_NAMES, &[]);
+    let library = compile(folder.path(), "libold.so", ROCTX_WITHOUT_OTHERS, &[]);
     let environment = [(LIBRARY_VARIABLE, library.as_os_str())];
-    let (stdout, _) = pass("a_library_without_names_serves_all_the_same", &environment);
+    let (stdout, _) = pass(
+        "a_library_without_the_rest_serves_all_the_same",
+        &environment,
+    );
     assert_eq!(line(&stdout, "kind: "), "Environment");
     assert_eq!(line(&stdout, "version: "), "None");
     assert_eq!(
         line(&stdout, "missing: "),
-        "roctxNameOsThread roctxNameHipDevice roctxNameHipStream"
+        "roctxProfilerPause roctxProfilerResume roctxNameOsThread roctxNameHipDevice \
+         roctxNameHipStream"
     );
 }
 
@@ -253,7 +273,7 @@ fn rocm_path_and_the_newer_version_come_first() {
         return annotate_and_report();
     }
     let test = "rocm_path_and_the_newer_version_come_first";
-    let rocm = rocm_with(&[(SONAME_0, ROCTX_WITHOUT_NAMES), (SONAME_1, ROCTX)]);
+    let rocm = rocm_with(&[(SONAME_0, ROCTX_WITHOUT_OTHERS), (SONAME_1, ROCTX)]);
     let environment = [("ROCM_PATH", rocm.path().as_os_str())];
     let (stdout, stderr) = pass(test, &environment);
     reaches_the_fixture(&stdout);
@@ -317,7 +337,7 @@ fn one_that_is_loaded_already_is_used_and_made_visible() {
     let folder = tempfile::tempdir().unwrap();
     let name = "librocprofiler-sdk-roctx.so.1.0.0";
     let library = compile(folder.path(), name, ROCTX, &[]);
-    let rocm = rocm_with(&[(SONAME_1, ROCTX_WITHOUT_NAMES)]);
+    let rocm = rocm_with(&[(SONAME_1, ROCTX_WITHOUT_OTHERS)]);
     let environment = [
         (FOLDER, folder.path().as_os_str()),
         ("ROCM_PATH", rocm.path().as_os_str()),

@@ -129,7 +129,7 @@ impl Symbols {
             .ok_or(RejectReason::NoFunction(name.to_str().unwrap_or_default()))
     }
 
-    /// Marks and ranges must be there; a library that lacks names serves all the same.
+    /// Marks and ranges must be there; a library that lacks others serves all the same.
     fn found(&self, name: &Path) -> Result<Found, RejectReason> {
         // SAFETY: the fields of Table have the types of the functions of these names.
         let table = unsafe {
@@ -139,12 +139,16 @@ impl Symbols {
                 pop: self.required(c"roctxRangePop")?,
                 start: self.required(c"roctxRangeStartA")?,
                 stop: self.required(c"roctxRangeStop")?,
+                pause: self.function(c"roctxProfilerPause"),
+                resume: self.function(c"roctxProfilerResume"),
                 name_os_thread: self.function(c"roctxNameOsThread"),
                 name_hip_device: self.function(c"roctxNameHipDevice"),
                 name_hip_stream: self.function(c"roctxNameHipStream"),
             }
         };
-        let names = [
+        let optional = [
+            ("roctxProfilerPause", table.pause.is_none()),
+            ("roctxProfilerResume", table.resume.is_none()),
             ("roctxNameOsThread", table.name_os_thread.is_none()),
             ("roctxNameHipDevice", table.name_hip_device.is_none()),
             ("roctxNameHipStream", table.name_hip_stream.is_none()),
@@ -153,7 +157,7 @@ impl Symbols {
             path: file_of(table.push as *const c_void).unwrap_or_else(|| name.to_owned()),
             version: self.version(),
             table,
-            missing: names
+            missing: optional
                 .iter()
                 .filter(|(_, missing)| *missing)
                 .map(|(name, _)| *name)

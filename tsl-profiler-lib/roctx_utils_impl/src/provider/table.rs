@@ -2,10 +2,10 @@
 
 use super::{ProviderInfo, ProviderKind};
 use embedded_roctx::tables::{
-    MarkFn, NameDeviceFn, NameHandleFn, NameThreadFn, PopFn, PushFn, StartFn, StopFn,
+    ControlFn, MarkFn, NameDeviceFn, NameHandleFn, NameThreadFn, PopFn, PushFn, StartFn, StopFn,
 };
 
-/// One function pointer a call; a library may lack those for names.
+/// One function pointer a call; a library may lack those for names and control.
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
     pub(crate) mark: MarkFn,
@@ -13,6 +13,8 @@ pub(crate) struct Table {
     pub(crate) pop: PopFn,
     pub(crate) start: StartFn,
     pub(crate) stop: StopFn,
+    pub(crate) pause: Option<ControlFn>,
+    pub(crate) resume: Option<ControlFn>,
     pub(crate) name_os_thread: Option<NameThreadFn>,
     pub(crate) name_hip_device: Option<NameDeviceFn>,
     pub(crate) name_hip_stream: Option<NameHandleFn>,
@@ -25,6 +27,8 @@ pub(crate) static EMBEDDED: Table = Table {
     pop: embedded_roctx::roctxRangePop,
     start: embedded_roctx::roctxRangeStartA,
     stop: embedded_roctx::roctxRangeStop,
+    pause: Some(embedded_roctx::roctxProfilerPause),
+    resume: Some(embedded_roctx::roctxProfilerResume),
     name_os_thread: Some(embedded_roctx::roctxNameOsThread),
     name_hip_device: Some(embedded_roctx::roctxNameHipDevice),
     name_hip_stream: Some(embedded_roctx::roctxNameHipStream),
