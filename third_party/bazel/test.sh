@@ -51,15 +51,16 @@ run_tests() {
   fi
 }
 
-# closure WHAT WANTED UNWANTED OPTIONS...: asks Bazel what //tsl-profiler-lib:nvtx_utils depends on.
+# closure TARGETS WANTED UNWANTED OPTIONS...: asks Bazel what these targets depend on.
 closure() {
-  local wanted=$1 unwanted=$2 targets
-  shift 2
-  targets=$(bazel_ cquery "$@" --output=label 'filter("^//", deps(//tsl-profiler-lib:nvtx_utils))' 2>"$scratch/stderr") || {
+  local of=$1 wanted=$2 unwanted=$3 targets
+  shift 3
+  targets=$(bazel_ cquery "$@" --output=label "filter('^//', deps($of))" 2>"$scratch/stderr") || {
     cat "$scratch/stderr"
     return 1
   }
-  grep -Eq "$wanted" <<<"$targets" && ! grep -E "$unwanted" <<<"$targets"
+  grep -Eq "$wanted" <<<"$targets" || { echo "nothing like $wanted is there"; return 1; }
+  ! grep -E "$unwanted" <<<"$targets"
 }
 
 # refused WORDS... -- OPTIONS...: analysis for ROCm must fail, and its error must say each of the words.
@@ -88,23 +89,35 @@ stand_in_rocm() {
 }
 
 run_tests 'no GPU'
+nvtx_utils=//tsl-profiler-lib:nvtx_utils
 # A target's name, and the crate's beneath it.
 roctx='roctx_utils_impl|on[-_]roctx|embedded_roctx'
 nvtx=':nvtx_utils_impl|/nvtx_utils_impl|on[-_]nvtx'
 stub='nvtx_utils_stub_impl|on[-_]stub'
-check 'no GPU: nvtx_utils is the stub, and nothing of the others is beneath it' closure "$stub" "$roctx|$nvtx"
+# What the lines depend on that third_party/xla/apply.py puts into a checkout of XLA, and what they are without ROCm.
+in_xla='set(//third_party/xla:annotation_stack //third_party/xla:nvtx_utils //third_party/xla:owned_annotation //third_party/xla:session)'
+rust='rust|_cc:|rocm-tracer|tsl-profiler-lib'
+nothing='third_party/xla:nothing'
+check 'no GPU: nvtx_utils is the stub, and nothing of the others is beneath it' closure "$nvtx_utils" "$stub" "$roctx|$nvtx"
+check 'XLA without a GPU: nothing is beneath what it depends on' closure "$in_xla" "$nothing" "$rust"
 
 run_tests 'CUDA' --config=cuda
-check 'CUDA: nvtx_utils is NVTX, and nothing of the others is beneath it' closure "$nvtx" "$roctx|$stub" --config=cuda
-check 'as XLA asks for CUDA: likewise' closure "$nvtx" "$roctx|$stub" --define=using_cuda=true
+check 'CUDA: nvtx_utils is NVTX, and nothing of the others is beneath it' closure "$nvtx_utils" "$nvtx" "$roctx|$stub" --config=cuda
+check 'as XLA asks for CUDA: likewise' closure "$nvtx_utils" "$nvtx" "$roctx|$stub" --define=using_cuda=true
+check 'XLA for CUDA: nothing is beneath what it depends on' closure "$in_xla" "$nothing" "$rust" --define=using_cuda=true
 
 rocm=$scratch/rocm
 check 'the stand-in for ROCm is made' stand_in_rocm "$rocm"
 run_tests 'ROCm (a stand-in)' --config=rocm --repo_env=ROCM_PATH="$rocm"
 check 'ROCm: nvtx_utils is ROCTX, and nothing of the others is beneath it' \
-  closure "$roctx" "$stub|$nvtx" --config=rocm --repo_env=ROCM_PATH="$rocm"
+  closure "$nvtx_utils" "$roctx" "$stub|$nvtx" --config=rocm --repo_env=ROCM_PATH="$rocm"
 check 'as XLA asks for ROCm: likewise' \
-  closure "$roctx" "$stub|$nvtx" --define=using_rocm=true --repo_env=ROCM_PATH="$rocm"
+  closure "$nvtx_utils" "$roctx" "$stub|$nvtx" --define=using_rocm=true --repo_env=ROCM_PATH="$rocm"
+check 'XLA for ROCm: what it depends on is here, and no other implementation' \
+  closure "$in_xla" "$roctx" "$stub|$nvtx|$nothing" --define=using_rocm_hipcc=true --repo_env=ROCM_PATH="$rocm"
+check 'XLA for ROCm with these targets switched off: nothing is beneath what it depends on' \
+  closure "$in_xla" "$nothing" "$rust" --define=using_rocm_hipcc=true --//third_party/xla:enabled=False \
+  --repo_env=ROCM_PATH="$rocm"
 
 if [[ ! -e /opt/rocm ]]; then
   check 'ROCm is not there: an error that says where it was looked for' \
