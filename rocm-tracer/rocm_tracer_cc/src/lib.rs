@@ -1,16 +1,21 @@
-//! The ROCTX listener for C++: the bridge beneath `xprof_roctx/roctx_tracer.h`, for XLA's
-//! `rocm_tracer.cc` and `rocm_collector.cc`.
+//! The tracer for C++: the bridges beneath `xprof_roctx/roctx_tracer.h`, for XLA's `rocm_tracer.cc`
+//! and `rocm_collector.cc`, and beneath `xprof_roctx/gpu_tracer.h`, for factories of profilers.
 //!
-//! In: calls of `cc/roctx_tracer.cc`. Out: sessions of [`rocm_tracer`], without its GPU side, since
-//! XLA's tracer does that; the marker plane as a serialized XSpace; what stood around HIP calls.
+//! In: calls of `cc/roctx_tracer.cc` and `cc/gpu_tracer.cc`. Out of the former: sessions of
+//! [`rocm_tracer`], without its GPU side, since XLA's tracer does that; the marker plane as a
+//! serialized XSpace; what stood around HIP calls. Out of the latter: whole sessions, with the GPU
+//! side, as a serialized XSpace.
 //!
 //! What can fail returns a text, which is empty where nothing failed. A panic ends there too: none
 //! crosses, and no exception can come from the other side, since Rust calls nothing there.
 
 mod annotations;
+mod failures;
+mod profiler;
 mod session;
 
 use annotations::{Annotations, new_annotations};
+use profiler::{Profiler, new_profiler};
 use session::{Session, ask_for_tables, configure_marker_service, current_label, new_session};
 
 #[cxx::bridge(namespace = "xprof_roctx::bridge")]
@@ -20,6 +25,35 @@ mod bridge {
     struct Text {
         start: *const u8,
         size: usize,
+    }
+
+    /// Of a profiler; see [`rocm_tracer::RocmTracerOptions`].
+    struct ProfilerOptions {
+        max_callback_api_events: u64,
+        max_activity_api_events: u64,
+        max_annotation_strings: u64,
+        max_label_bytes: usize,
+        gpu: GpuWork,
+    }
+
+    /// See [`rocm_tracer::GpuTracing`].
+    enum GpuWork {
+        Auto,
+        On,
+        Off,
+    }
+
+    extern "Rust" {
+        type Profiler;
+
+        fn new_profiler(options: ProfilerOptions) -> Box<Profiler>;
+
+        fn start(self: &mut Profiler) -> String;
+
+        fn stop(self: &mut Profiler) -> String;
+
+        /// Writes over `bytes`, if it can.
+        fn collect(self: &mut Profiler, bytes: &mut Vec<u8>) -> String;
     }
 
     extern "Rust" {

@@ -1,11 +1,11 @@
 //! Sessions, and what the profiler's callbacks ask for meanwhile.
 
 use crate::bridge::Text;
+use crate::failures::{guarded, problem, warn_on_stderr};
 use rocm_tracer::sdk::guest;
 use rocm_tracer::{GpuTracing, RocmTraceCollector, RocmTracer, RocmTracerOptions, TraceCapture};
 use std::cell::RefCell;
 use std::mem::transmute;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use xplane_schema::Message;
 use xplane_schema::proto::XSpace;
 
@@ -122,45 +122,4 @@ pub(crate) fn current_label() -> Text {
         })
         // A thread that is ending has no range any more.
         .unwrap_or_else(|_| Text::of(&[]))
-}
-
-/// The result, or in words why there is none; a panic's own message is on stderr.
-fn guarded<T, E: ToString>(what: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err(format!(
-            "{what} failed with a panic, which is a bug of xprof_roctx"
-        )),
-    }
-}
-
-fn problem<E: ToString>(result: Result<(), E>) -> String {
-    result
-        .err()
-        .map_or(String::new(), |error| error.to_string())
-}
-
-/// Shows warnings, unless the program has a place for them already: a C++ program has none.
-fn warn_on_stderr() {
-    let _ = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::WARN)
-        .with_writer(std::io::stderr)
-        .try_init();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_words() {
-        let result = guarded("testing", || -> Result<(), String> { panic!("inside") });
-        assert_eq!(
-            result.unwrap_err(),
-            "testing failed with a panic, which is a bug of xprof_roctx"
-        );
-        assert_eq!(guarded("testing", || Ok::<_, String>(3)), Ok(3));
-        assert_eq!(problem(Err("why")), "why");
-        assert_eq!(problem(Ok::<_, String>(())), "");
-    }
 }
