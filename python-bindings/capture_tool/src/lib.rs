@@ -12,9 +12,13 @@
 //! | `XPROF_ROCTX_HOST` | this process's name in the run; `<machine>-<pid>` by default, so that the processes of a program that starts others do not overwrite each other |
 //! | `XPROF_ROCTX_MAX_EVENTS` | events kept |
 //!
+//! Where ROCm is, the tool configures rocprofiler-sdk as it is loaded, so that the profile has kernels
+//! and copies. Another profiler of the process that would do so itself then finds it taken.
+//!
 //! A child made by `fork` captures nothing unless it executes a program. A program that ends by a
 //! signal or by `_exit` writes nothing.
 
+use rocm_tracer::{GpuTracing, RocmTracer, RocmTracerOptions};
 use std::env;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,6 +59,7 @@ extern "C" fn on_load() {
         let host = env::var(HOST_VARIABLE).ok().filter(|host| !host.is_empty());
         let own = || format!("{}-{}", host_name(), std::process::id());
         options.host = Some(host.unwrap_or_else(own));
+        prepare_for_gpus(&options.tracer);
         let session = CaptureSession::start(options).map_err(|error| error.to_string())?;
         *OPEN.lock().map_err(|error| error.to_string())? = Some(Open {
             session,
@@ -68,6 +73,21 @@ extern "C" fn on_load() {
         }
         Ok(())
     });
+}
+
+/// Has rocprofiler-sdk configured where there is one, before the program loads HIP: only so does it
+/// tell of kernels, with their names. Where there is none, the profile says so if HIP is loaded later.
+fn prepare_for_gpus(options: &RocmTracerOptions) {
+    if options.gpu == GpuTracing::Off {
+        return;
+    }
+    let wanted = RocmTracerOptions {
+        gpu: GpuTracing::On,
+        ..options.clone()
+    };
+    if let Err(reason) = RocmTracer::singleton().prepare(&wanted) {
+        tracing::debug!("kernels and copies will not be captured: {reason}");
+    }
 }
 
 extern "C" fn at_exit() {

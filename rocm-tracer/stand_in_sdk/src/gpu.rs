@@ -126,7 +126,10 @@ pub unsafe extern "C" fn rocprofiler_query_available_agents(
     if size > agent_size() {
         return INCOMPATIBLE_ABI;
     }
-    let gpu = GPU.lock().unwrap();
+    let mut gpu = GPU.lock().unwrap();
+    if gpu.agents.is_empty() {
+        gpu.agents = agents_of_the_machine();
+    }
     let agents: Vec<_> = gpu
         .agents
         .iter()
@@ -282,6 +285,19 @@ fn agent_size() -> usize {
 /// The name is NUL-terminated and stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stand_in_add_agent(id: u64, kind: c_int, name: *const c_char) {
+    GPU.lock().unwrap().agents.push(agent(id, kind, name));
+}
+
+/// Those that `STAND_IN_GPUS` says: GPUs from 71 on.
+fn agents_of_the_machine() -> Vec<Agent> {
+    let count = std::env::var("STAND_IN_GPUS").map_or(0, |count| count.parse().unwrap());
+    (0..count)
+        .map(|nth| agent(71 + nth, 2, c"gfx942".as_ptr()))
+        .collect()
+}
+
+/// The name must stay.
+fn agent(id: u64, kind: c_int, name: *const c_char) -> Agent {
     let mut banks = Bytes::sized(48);
     banks
         .put_u64(0, 0)
@@ -303,11 +319,10 @@ pub unsafe extern "C" fn stand_in_add_agent(id: u64, kind: c_int, name: *const c
         .put_u32(140, 2100) // MHz
         .put_u64(224, banks.as_ptr().addr() as u64)
         .put_u64(248, name.addr() as u64);
-    let agent = Agent {
+    Agent {
         words,
         _banks: banks,
-    };
-    GPU.lock().unwrap().agents.push(agent);
+    }
 }
 
 /// Loads a code object with one kernel.

@@ -11,6 +11,7 @@
 //! | `STAND_IN_VERSION` | the version, `major * 10000 + minor * 100 + patch`; 10000 unless given |
 //! | `STAND_IN_FAIL` | `function=status,…`: what these functions return instead of working |
 //! | `STAND_IN_MUTE` | accept the configuration and never call back |
+//! | `STAND_IN_GPUS` | so many GPUs are there from the start, in place of those that the test adds |
 //! | `STAND_IN_REVERSED` | deliver a buffer's records last first |
 //! | `STAND_IN_LATE` | a flush delivers nothing; the test does, later |
 
