@@ -118,7 +118,7 @@ impl TraceAnnotation {
 
 /// Adds `#key=value,…#` to the host event, if it is recorded: values are not asked for their text
 /// otherwise. They are written as jaxlib's TraceMe writes them.
-fn add_metadata(wrapper: &TraceMeWrapper, metadata: &Bound<'_, PyDict>) -> PyResult<()> {
+pub(crate) fn add_metadata(wrapper: &TraceMeWrapper, metadata: &Bound<'_, PyDict>) -> PyResult<()> {
     let mut result = Ok(());
     wrapper.set_metadata(|| {
         encode(metadata).unwrap_or_else(|error| {

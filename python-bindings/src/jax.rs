@@ -1,6 +1,7 @@
 //! JAX's side: the capsule that registers the profiler, and jaxlib's own TraceMe.
 
 use pjrt_profiler::abi::PjrtApi;
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -8,6 +9,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
+use xprof_roctx_session::jax_mode;
 use xprof_roctx_session::jax_profiler::RoctxProfiler;
 
 /// The `PJRT_Api*` of the ROCTX profiler in a capsule, for
@@ -23,6 +25,14 @@ pub(crate) fn pjrt_profiler_capsule(py: Python<'_>) -> PyResult<Option<Bound<'_,
     // SAFETY: the pointer is valid for good, and the name is a constant.
     let capsule = unsafe { PyCapsule::new_with_pointer(py, api.cast::<c_void>(), c"pjrt_c_api") };
     capsule.map(Some)
+}
+
+/// Sets what the profiler does in JAX's sessions; see `modes.py`.
+#[pyfunction]
+pub(crate) fn set_jax_mode(mode: &str) -> PyResult<()> {
+    mode.parse()
+        .map(jax_mode::set)
+        .map_err(|()| PyValueError::new_err(format!("there is no mode {mode:?}")))
 }
 
 /// jaxlib's `TraceMe` class, if the program has imported jaxlib and a JAX session is recording.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `label` | what Python may pass as a label, as bytes |
 //! | `annotation` | `TraceAnnotation` |
+//! | `range` | what a wrapped annotation of JAX's holds |
 //! | `markers` | marks, ranges and names, one function a ROCTX call |
 //! | `capture` | start and stop of a session |
 //! | `errors` | the exceptions |
@@ -18,6 +19,7 @@ mod errors;
 mod jax;
 mod label;
 mod markers;
+mod range;
 
 use pyo3::prelude::*;
 
@@ -34,11 +36,13 @@ mod _native {
     #[pymodule_export]
     use crate::errors::{TraceError, TraceWriteError};
     #[pymodule_export]
-    use crate::jax::pjrt_profiler_capsule;
+    use crate::jax::{pjrt_profiler_capsule, set_jax_mode};
     #[pymodule_export]
     use crate::markers::{
         mark, name_current_thread, range_pop, range_push, range_start, range_stop,
     };
+    #[pymodule_export]
+    use crate::range::Range;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)] // the name that Python looks for

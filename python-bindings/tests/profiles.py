@@ -151,7 +151,15 @@ def session_start_ns(path):
 # Field numbers and types of tensorflow.profiler's xplane.proto.
 _MESSAGES = {
     "XSpace": ["planes 1 XPlane*", "errors 2 string*", "warnings 3 string*", "hostnames 4 string*"],
-    "XPlane": ["id 1 int64", "name 2 string", "lines 3 XLine*"],
+    "XPlane": [
+        "id 1 int64",
+        "name 2 string",
+        "lines 3 XLine*",
+        # A map, which is on the wire as these pairs.
+        "event_metadata 4 EventMetadataEntry*",
+    ],
+    "EventMetadataEntry": ["key 1 int64", "value 2 XEventMetadata"],
+    "XEventMetadata": ["id 1 int64", "name 2 string"],
     "XLine": [
         "id 1 int64",
         "name 2 string",
@@ -192,9 +200,14 @@ def _classes():
     return pool.FindMessageTypeByName("tensorflow.profiler.XSpace")
 
 
+def message_class():
+    """``XSpace`` of the protobuf runtime."""
+    return message_factory.GetMessageClass(_classes())
+
+
 def xspace(path):
     """The file as the protobuf runtime reads it. It refuses a string that is not UTF-8."""
-    return message_factory.GetMessageClass(_classes()).FromString(path.read_bytes())
+    return message_class().FromString(path.read_bytes())
 
 
 def assert_rows_have_ids_of_their_own(path):

@@ -22,12 +22,12 @@ pub enum CarrierPlane {
     /// line's id is its thread's.
     #[default]
     Roctx,
-    /// `/host:NVTX-CUPTI`: for a stock jaxlib, which knows this one and merges it. It changes only
-    /// line ids that are taken, and the viewers cut ids to 32 bits, so these lines come with ids
-    /// that are final.
+    /// `/host:NVTX-CUPTI`: for an XLA that merges this one, as the one plane of this name: the
+    /// second is not merged. It changes only line ids that are taken, and the viewers cut ids to 32
+    /// bits, so these lines come with ids that are final.
     NvtxCupti,
-    /// `/host:CPU`: for a stock jaxlib to which another plug-in already sends an NVTX plane, for
-    /// only the first of those is merged. Ids as for [`NvtxCupti`](Self::NvtxCupti).
+    /// `/host:CPU`: for a stock jaxlib, which merges every plane of this name, whatever other
+    /// plug-ins send. Ids as for [`NvtxCupti`](Self::NvtxCupti): lines of one id become one line.
     HostCpu,
 }
 

@@ -11,8 +11,14 @@ found by itself):
     with xprof_roctx.trace("/tmp/profile"):
         ...
 
+Have the annotations of a program that uses JAX's own be ROCTX ranges, too:
+
+    xprof_roctx.install()      # or XPROF_ROCTX_AUTOINSTALL=1 in the environment
+
 Importing does nothing else: no library is loaded and nothing is recorded until asked for.
 """
+
+import sys as _sys
 
 from ._native import (
     TraceAnnotation,
@@ -28,6 +34,7 @@ from ._native import (
 )
 from .annotations import StepTraceAnnotation, annotate_function
 from .capture import TraceFiles, start_trace, stop_trace, trace
+from .patching import install, install_if_asked, installed, is_installed, uninstall
 from .paths import library_dir
 
 __all__ = [
@@ -38,6 +45,9 @@ __all__ = [
     "TraceWriteError",
     "__version__",
     "annotate_function",
+    "install",
+    "installed",
+    "is_installed",
     "library_dir",
     "mark",
     "name_current_thread",
@@ -48,4 +58,10 @@ __all__ = [
     "start_trace",
     "stop_trace",
     "trace",
+    "uninstall",
 ]
+
+if "jax.profiler" in _sys.modules:
+    # Otherwise JAX does it, when it finds this package's plug-in.
+    install_if_asked()
+del install_if_asked, _sys

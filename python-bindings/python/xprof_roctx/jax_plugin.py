@@ -8,7 +8,7 @@ import importlib
 import threading
 import warnings
 
-from . import _native
+from . import _native, modes, patching
 from .paths import point_to_rocm_wheels
 
 _lock = threading.Lock()
@@ -22,6 +22,8 @@ def initialize() -> None:
         if _done:
             return
         _done = True
+        modes.set_mode(modes.argument())
+        patching.install_if_asked()
         try:
             register = importlib.import_module("jaxlib._profiler").register_plugin_profiler
         except (ImportError, AttributeError):

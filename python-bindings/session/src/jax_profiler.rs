@@ -4,14 +4,19 @@
 //! a form that every jaxlib merges into `/host:CPU`.
 
 use crate::options::SessionOptions;
+use crate::session::have_roctx_loaded;
+use crate::{jax_mode, rocm_plugin};
 use pjrt_profiler::{Code, Error, Profiler};
-use rocm_tracer::{CarrierPlane, CollectorOptions, RocmTraceCollector, RocmTracer, TraceCapture};
+use rocm_tracer::{
+    CarrierPlane, CollectorOptions, GpuTracing, RocmTraceCollector, RocmTracer, TraceCapture,
+};
 use xplane_schema::Message;
 use xplane_schema::proto::XSpace;
 
-/// The plane that jaxlib is given. It merges `/host:NVTX-CUPTI`, but only the first of that name;
-/// where another plug-in sends one too, this must be [`CarrierPlane::HostCpu`].
-const CARRIER: CarrierPlane = CarrierPlane::NvtxCupti;
+/// The plane that jaxlib is given. It merges every `/host:CPU`, but of `/host:NVTX-CUPTI` only the
+/// first: with that one, either these rows or those of another plug-in that sends it (the ROCm one
+/// does) would be missing, whoever comes second.
+const CARRIER: CarrierPlane = CarrierPlane::HostCpu;
 
 /// One session, as JAX drives it.
 pub struct RoctxProfiler {
@@ -32,6 +37,14 @@ impl Profiler for RoctxProfiler {
     }
 
     fn start(&mut self) -> Result<(), Error> {
+        if !jax_mode::decide_now().listens {
+            return Ok(());
+        }
+        if !rocm_plugin::loaded().is_empty() {
+            // Kernels and copies are in its planes.
+            self.options.tracer.gpu = GpuTracing::Off;
+        }
+        have_roctx_loaded();
         RocmTracer::singleton()
             .enable(self.options.tracer.clone())
             .map_err(|error| {

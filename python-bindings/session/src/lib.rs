@@ -11,10 +11,14 @@
 //! | [`session`] | one session at a time: [`CaptureSession`] to [`Capture`] |
 //! | [`mod@write`] | files of a capture; what happens when they cannot be written |
 //! | [`jax_profiler`] | the tracer as a profiler of stock JAX |
+//! | [`jax_mode`] | whether it listens, or leaves that to JAX's ROCm plug-in |
+//! | [`rocm_plugin`] | that plug-in, and whether it has a listener of its own |
 
 pub mod diagnostics;
+pub mod jax_mode;
 pub mod jax_profiler;
 pub mod options;
+pub mod rocm_plugin;
 pub mod session;
 pub mod write;
 

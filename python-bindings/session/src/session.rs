@@ -4,6 +4,7 @@ use crate::options::{SessionOptions, host_name};
 use rocm_tracer::{
     CarrierPlane, CollectorOptions, DisableError, EnableError, RocmTraceCollector, RocmTracer,
 };
+use tsl_profiler_lib::nvtx_utils;
 use tsl_profiler_lib::traceme::{AlreadyRecording, Level, TraceMeRecorder};
 use xplane_schema::proto::XSpace;
 
@@ -52,6 +53,7 @@ impl CaptureSession {
     /// # Errors
     /// [`SessionError::NotStarted`].
     pub fn start(options: SessionOptions) -> Result<Self, SessionError> {
+        have_roctx_loaded();
         RocmTracer::singleton().enable(options.tracer.clone())?;
         if let Err(error) = TraceMeRecorder::start(Level::VERBOSE) {
             // The tracer's session is this one's alone, so it ends with the failed start.
@@ -104,6 +106,14 @@ impl CaptureSession {
             stop_ns,
             host,
         })
+    }
+}
+
+/// Finds and loads the ROCTX library that annotations will call. AMD's is to be there when the tracer
+/// starts: loaded later, by the first annotation in the session, it would not be listened to.
+pub(crate) fn have_roctx_loaded() {
+    if nvtx_utils::default_profiler_domain().is_some() {
+        nvtx_utils::provider();
     }
 }
 
