@@ -11,7 +11,7 @@ use xplane_schema::builder::PS_PER_NS;
 use xplane_schema::proto::{XPlane, XSpace, XStat, x_stat};
 use xplane_schema::schema::{
     HOST_THREADS_LINE_PREFIX, ROCTX_THREADS_LINE_PREFIX, ROCTX_WARNINGS_LINE_NAME, StatType,
-    is_roctx_line,
+    is_marker_line,
 };
 use xplane_schema::visitor::XPlaneVisitor;
 
@@ -107,7 +107,7 @@ impl LabelReport {
                 self.warnings
                     .extend(line.events().map(|event| event.name().to_owned()));
             }
-            if !is_roctx_line(line.line()) {
+            if !is_marker_line(line.line()) {
                 continue;
             }
             let row = Origin::Row(self.rows.len());

@@ -9,6 +9,8 @@ use crate::listener::{AsyncRange, Markers, Names};
 pub struct TraceCapture {
     pub(crate) span: Span,
     pub(crate) threads: Vec<(u32, Markers)>,
+    /// By thread and NVTX domain.
+    pub(crate) nvtx: Vec<((u32, u32), Markers)>,
     pub(crate) async_ranges: Vec<AsyncRange>,
     pub(crate) names: Names,
     pub(crate) drops: DropCounts,
@@ -31,8 +33,13 @@ impl TraceCapture {
 
     /// How many markers were kept: ranges, marks and start/stop ranges.
     pub fn marker_count(&self) -> usize {
-        let on_threads: usize = self.threads.iter().map(|(_, markers)| markers.len()).sum();
+        let on_threads: usize = self.logs().map(Markers::len).sum();
         on_threads + self.async_ranges.len()
+    }
+
+    fn logs(&self) -> impl Iterator<Item = &Markers> {
+        let roctx = self.threads.iter().map(|(_, markers)| markers);
+        roctx.chain(self.nvtx.iter().map(|(_, markers)| markers))
     }
 
     /// What the trace's reader should know: why it may be incomplete, and what to do.
@@ -50,7 +57,7 @@ impl TraceCapture {
             warnings.push(warning);
         }
         let (mut cut, mut replaced) = (0, 0);
-        for (_, markers) in &self.threads {
+        for markers in self.logs() {
             let losses = markers.label_losses();
             cut += losses.0;
             replaced += losses.1;

@@ -8,6 +8,7 @@ use crate::capture::TraceCapture;
 use crate::clock::{Scale, Span};
 use crate::drops::{DropCounts, DropReason};
 use crate::gpu::{self, export::GivenNames};
+use crate::listener::attributes::{Attributes, Payload};
 use crate::listener::{AsyncRange, Markers, OPEN};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -70,6 +71,9 @@ pub struct RocmTraceCollector {
 /// Lanes of start/stop ranges follow the threads' lines: no thread has an id this large
 /// (`PID_MAX_LIMIT` in linux/threads.h is 2^22).
 const FIRST_ASYNC_LINE: i64 = 1 << 23;
+/// Then come NVTX's: of threads, and lanes.
+const FIRST_NVTX_LINE: i64 = 1 << 24;
+const FIRST_NVTX_ASYNC_LINE: i64 = 1 << 25;
 
 impl RocmTraceCollector {
     /// A collector that exports as `options` say.
@@ -102,13 +106,21 @@ impl RocmTraceCollector {
         let first_warning = space.warnings.len();
         let mut carrier = None;
         let mut rows = 0;
-        if !capture.threads.is_empty() || !capture.async_ranges.is_empty() {
+        if capture.marker_count() > 0 {
             let mut plane = XPlane::default();
             let mut export = PlaneExport::new(&capture, &mut plane, self.options);
-            for (tid, logs) in by_thread(&capture.threads) {
+            for (tid, logs) in by_key(&capture.threads) {
                 export.thread(tid, &logs);
             }
-            export.async_lanes(&capture.async_ranges);
+            let (roctx, nvtx): (Vec<_>, Vec<_>) = capture
+                .async_ranges
+                .iter()
+                .partition(|range| range.domain.is_none());
+            export.async_lanes(&roctx, FIRST_ASYNC_LINE, schema::ROCTX_ASYNC_LINE_PREFIX);
+            for (number, ((tid, domain), logs)) in by_key(&capture.nvtx).iter().enumerate() {
+                export.nvtx_thread(FIRST_NVTX_LINE + number as i64, *tid, *domain, logs);
+            }
+            export.async_lanes(&nvtx, FIRST_NVTX_ASYNC_LINE, schema::NVTX_ASYNC_LINE_PREFIX);
             rows = export.next_row;
             let drops = export.drops;
             capture.drops.merge(&drops);
@@ -154,16 +166,17 @@ fn warnings_row(plane: &mut XPlane, row: u32, warnings: &[String], span: &Span) 
     line.extend_events(events);
 }
 
-/// The logs of each thread id, in order of id. A thread id can have several logs: ids are reused.
-fn by_thread(threads: &[(u32, Markers)]) -> BTreeMap<u32, Vec<&Markers>> {
-    let mut by_thread: BTreeMap<u32, Vec<&Markers>> = BTreeMap::new();
-    for (tid, markers) in threads {
-        by_thread.entry(*tid).or_default().push(markers);
+/// The logs of each thread id, or of that and a domain, in order. A thread id can have several logs:
+/// ids are reused.
+fn by_key<K: Copy + Ord>(threads: &[(K, Markers)]) -> BTreeMap<K, Vec<&Markers>> {
+    let mut by_key: BTreeMap<K, Vec<&Markers>> = BTreeMap::new();
+    for (key, markers) in threads {
+        by_key.entry(*key).or_default().push(markers);
     }
-    for logs in by_thread.values_mut() {
+    for logs in by_key.values_mut() {
         logs.sort_by_key(|log| log.iter().next().map(|(slot, _)| slot.start));
     }
-    by_thread
+    by_key
 }
 
 /// Metadata ids of the stats that all markers may have.
@@ -173,11 +186,14 @@ struct StatIds {
     truncated: i64,
 }
 
-/// A label's metadata ids: as an event's name, and as a stat's value.
-#[derive(Clone, Copy)]
-struct LabelIds {
+/// A label as the plane has it.
+struct Label {
+    /// The metadata id of events of this name.
     event: i64,
+    /// The metadata id of the text, as a stat's value.
     value: i64,
+    /// The stats of NVTX's attributes.
+    stats: Vec<XStat>,
 }
 
 struct PlaneExport<'a> {
@@ -210,7 +226,14 @@ impl<'a> PlaneExport<'a> {
     }
 
     /// The parts of a label `name#key=value#` are kept once, however many events it has.
-    fn label(&mut self, label: &[u8]) -> LabelIds {
+    fn label(&mut self, label: &[u8], domain: Option<u32>) -> Label {
+        let (label, stats) = match domain {
+            None => (label, Vec::new()),
+            Some(domain) => {
+                let (attributes, label) = Attributes::split(label);
+                (label, self.nvtx_stats(domain, &attributes))
+            }
+        };
         let label = xplane_schema::lossy_utf8(label);
         let event = self.builder.get_or_create_event_metadata(&label);
         let Annotation { name, metadata } = Annotation::parse(&label);
@@ -224,10 +247,51 @@ impl<'a> PlaneExport<'a> {
                 known.stats = stats;
             }
         }
-        LabelIds {
+        Label {
             event,
             value: self.builder.get_or_create_stat_metadata(&label),
+            stats,
         }
+    }
+
+    fn nvtx_stats(&mut self, domain: u32, attributes: &Attributes) -> Vec<XStat> {
+        let names = &self.capture.names;
+        let text = |name: &[u8]| Some(xplane_schema::lossy_utf8(name).into_owned());
+        let category = match attributes.category {
+            0 => None,
+            number => names
+                .category(domain, number)
+                .map_or_else(|| Some(number.to_string()), text),
+        };
+        let texts = [
+            (StatType::Domain, names.domain(domain).and_then(text)),
+            (StatType::Category, category),
+            (
+                StatType::Color,
+                attributes.color.map(|color| format!("#{color:08X}")),
+            ),
+        ];
+        let mut stats: Vec<_> = texts
+            .into_iter()
+            .filter_map(|(stat, text)| {
+                let value = self.builder.get_or_create_stat_metadata(&text?);
+                Some((stat, x_stat::Value::RefValue(value as u64)))
+            })
+            .collect();
+        let payload = attributes.payload.map(|payload| match payload {
+            Payload::Unsigned(number) => x_stat::Value::Uint64Value(number),
+            Payload::Signed(number) => x_stat::Value::Int64Value(number),
+            Payload::Float(number) => x_stat::Value::DoubleValue(number),
+        });
+        stats.extend(payload.map(|payload| (StatType::MarkerPayload, payload)));
+        stats
+            .into_iter()
+            .map(|(stat, value)| XStat {
+                metadata_id: self.builder.get_or_create_stat_metadata(stat.as_str()),
+                value: Some(value),
+                ..Default::default()
+            })
+            .collect()
     }
 
     /// The id of the next line, which is `own` where post-processing will see to ids.
@@ -240,18 +304,32 @@ impl<'a> PlaneExport<'a> {
         }
     }
 
-    fn thread(&mut self, tid: u32, logs: &[&Markers]) {
+    fn events(&mut self, logs: &[&Markers], domain: Option<u32>) -> Vec<XEvent> {
         let mut events = Vec::with_capacity(logs.iter().map(|log| log.len()).sum());
         for markers in logs {
             let mut labels = HashMap::new();
             for (slot, label) in markers.iter() {
-                let ids = *labels
+                let label = labels
                     .entry(slot.label)
-                    .or_insert_with(|| self.label(label));
-                self.add(&mut events, ids, slot.start, slot.end);
+                    .or_insert_with(|| self.label(label, domain));
+                self.add(&mut events, label, slot.start, slot.end);
             }
         }
-        let mut name = match self.options.row_style {
+        events
+    }
+
+    /// A row of a thread, under the thread's name if it has one.
+    fn thread_line(&mut self, id: i64, mut name: String, tid: u32, events: Vec<XEvent>) {
+        if let Some(given) = self.capture.names.threads.get(&tid) {
+            name.push(' ');
+            name.push_str(&xplane_schema::lossy_utf8(given));
+        }
+        let id = self.line_id(id);
+        self.line(id, &name, events);
+    }
+
+    fn thread(&mut self, tid: u32, logs: &[&Markers]) {
+        let name = match self.options.row_style {
             RowStyle::RoctxThreads => format!("{}{tid}", schema::ROCTX_THREADS_LINE_PREFIX),
             RowStyle::Beneath => {
                 let (prefix, suffix) =
@@ -259,15 +337,22 @@ impl<'a> PlaneExport<'a> {
                 format!("{prefix}{tid}{suffix}")
             }
         };
-        if let Some(given) = self.capture.names.threads.get(&tid) {
-            name.push(' ');
-            name.push_str(&xplane_schema::lossy_utf8(given));
-        }
-        let id = self.line_id(i64::from(tid));
-        self.line(id, &name, events);
+        let events = self.events(logs, None);
+        self.thread_line(i64::from(tid), name, tid, events);
     }
 
-    fn async_lanes(&mut self, ranges: &[AsyncRange]) {
+    fn nvtx_thread(&mut self, id: i64, tid: u32, domain: u32, logs: &[&Markers]) {
+        let mut name = format!("{}{tid}", schema::NVTX_THREADS_LINE_PREFIX);
+        if let Some(domain) = self.capture.names.domain(domain) {
+            name.push('/');
+            name.push_str(&xplane_schema::lossy_utf8(domain));
+        }
+        let events = self.events(logs, Some(domain));
+        self.thread_line(id, name, tid, events);
+    }
+
+    /// Rows of start/stop ranges, with ids from `first`.
+    fn async_lanes(&mut self, ranges: &[&AsyncRange], first: i64, prefix: &str) {
         if ranges.is_empty() {
             return;
         }
@@ -280,14 +365,14 @@ impl<'a> PlaneExport<'a> {
         // Labels are interned, so that the address tells them apart.
         let mut labels = HashMap::new();
         for (number, lane) in lanes(ranges).iter().enumerate() {
-            let id = self.line_id(FIRST_ASYNC_LINE + number as i64);
+            let id = self.line_id(first + number as i64);
             let mut events = Vec::with_capacity(lane.len());
             for &index in lane {
-                let range = &ranges[index];
-                let ids = *labels
-                    .entry(range.label.as_ptr())
-                    .or_insert_with(|| self.label(&range.label));
-                let kept = self.add(&mut events, ids, range.start, range.end);
+                let range = ranges[index];
+                let label = labels
+                    .entry((range.label.as_ptr(), range.domain))
+                    .or_insert_with(|| self.label(&range.label, range.domain));
+                let kept = self.add(&mut events, label, range.start, range.end);
                 if let Some(event) = kept {
                     event.stats.extend([
                         int_stat(start_thread, i64::from(range.start_tid)),
@@ -296,11 +381,7 @@ impl<'a> PlaneExport<'a> {
                     ]);
                 }
             }
-            self.line(
-                id,
-                &format!("{}{number}", schema::ROCTX_ASYNC_LINE_PREFIX),
-                events,
-            );
+            self.line(id, &format!("{prefix}{number}"), events);
         }
     }
 
@@ -308,7 +389,7 @@ impl<'a> PlaneExport<'a> {
     fn add<'e>(
         &mut self,
         events: &'e mut Vec<XEvent>,
-        label: LabelIds,
+        label: &Label,
         start: u64,
         end: u64,
     ) -> Option<&'e mut XEvent> {
@@ -323,12 +404,14 @@ impl<'a> PlaneExport<'a> {
             self.drops.add(DropReason::OutsideSession);
             return None;
         };
-        let mut event_stats = Vec::with_capacity(1 + usize::from(truncated));
+        let count = 1 + label.stats.len() + usize::from(truncated);
+        let mut event_stats = Vec::with_capacity(count);
         event_stats.push(XStat {
             metadata_id: self.stats.nvtx_range,
             value: Some(x_stat::Value::RefValue(label.value as u64)),
             ..Default::default()
         });
+        event_stats.extend_from_slice(&label.stats);
         if truncated {
             event_stats.push(int_stat(self.stats.truncated, 1));
         }
@@ -363,7 +446,7 @@ fn int_stat(metadata_id: i64, value: i64) -> XStat {
 
 /// Puts ranges, given in order of start, on lanes in which no two overlap: each on the lowest lane
 /// that is free at its start, which takes the fewest lanes there can be.
-fn lanes(ranges: &[AsyncRange]) -> Vec<Vec<usize>> {
+fn lanes(ranges: &[&AsyncRange]) -> Vec<Vec<usize>> {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
     let mut lanes: Vec<Vec<usize>> = Vec::new();
@@ -399,6 +482,7 @@ mod tests {
             start_tid: 1,
             stop_tid: 2,
             id,
+            domain: None,
         }
     }
 
@@ -412,6 +496,7 @@ mod tests {
             range(5, 100, 110), // begins as 1 ends
             range(6, 105, OPEN),
         ];
+        let ranges: Vec<_> = ranges.iter().collect();
         assert_eq!(lanes(&ranges), vec![vec![0, 4], vec![1, 3, 5], vec![2]]);
     }
 }

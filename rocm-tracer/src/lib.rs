@@ -15,6 +15,7 @@
 //! | [`intercept`] | wrappers in a ROCTX copy's tables; finding the copies in this process |
 //! | [`sdk`] | the boundary to rocprofiler-sdk, for the calls that go to AMD's own library |
 //! | `gpu` | HIP calls, kernels and copies: records, labels, planes |
+//! | [`nvtx`] | NVTX calls, at the same listener |
 //! | `listener` | what a call does while a session is active |
 //! | [`tracer`] | sessions: one at a time, `enable` to `disable` |
 //! | [`profiler`] | the tracer as XLA's sessions drive it: start, stop, collect |
@@ -36,6 +37,7 @@ mod gpu;
 pub mod host_tracer;
 pub mod intercept;
 mod listener;
+pub mod nvtx;
 pub mod profiler;
 pub mod sdk;
 pub mod tracer;

@@ -233,6 +233,7 @@ impl RocmTracer {
         Ok(TraceCapture {
             span: Span { start, stop },
             threads: heard.threads,
+            nvtx: heard.nvtx,
             async_ranges: heard.async_ranges,
             names: heard.names,
             drops: heard.drops,

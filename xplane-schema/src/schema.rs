@@ -61,6 +61,11 @@ pub const HOST_THREADS_LINE_PREFIX: &str = "Host Threads/";
 pub const ROCTX_THREADS_LINE_PREFIX: &str = "ROCTX Threads/";
 /// Rows of start/stop ranges; the lane's number follows.
 pub const ROCTX_ASYNC_LINE_PREFIX: &str = "ROCTX Async/";
+/// Rows of NVTX ranges and marks; the thread's id follows, then a slash and the domain's name, if it
+/// is not the default one.
+pub const NVTX_THREADS_LINE_PREFIX: &str = "NVTX Threads/";
+/// Rows of NVTX's start/end ranges; the lane's number follows.
+pub const NVTX_ASYNC_LINE_PREFIX: &str = "NVTX Async/";
 /// How rows of ROCTX ranges and marks end in upstream's form, `Host Threads/<tid>/ROCTX`.
 pub const ROCTX_LINE_SUFFIX: &str = "/ROCTX";
 /// The row of what is missing from the ROCTX rows, in profiles whose warnings do not survive: one
@@ -74,12 +79,17 @@ pub const FIRST_CUSTOM_PLANE_PID: u32 = 501;
 /// Process id in trace-viewer JSON of the host threads.
 pub const HOST_THREADS_PID: u32 = 701;
 
-/// Whether a line holds ROCTX markers, in this project's form of names or in upstream's, with or
-/// without a thread's name after the id.
-pub fn is_roctx_line(line: &XLine) -> bool {
+/// Whether a line holds markers, ROCTX's or NVTX's, in this project's form of names, or ROCTX's in
+/// upstream's, with or without a thread's name after the id.
+pub fn is_marker_line(line: &XLine) -> bool {
     let name = &line.name;
-    name.starts_with(ROCTX_THREADS_LINE_PREFIX)
-        || name.starts_with(ROCTX_ASYNC_LINE_PREFIX)
+    let prefixes = [
+        ROCTX_THREADS_LINE_PREFIX,
+        ROCTX_ASYNC_LINE_PREFIX,
+        NVTX_THREADS_LINE_PREFIX,
+        NVTX_ASYNC_LINE_PREFIX,
+    ];
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
         || name
             .strip_prefix(HOST_THREADS_LINE_PREFIX)
             .is_some_and(|rest| {
@@ -95,11 +105,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roctx_lines_are_known_by_their_names() {
+    fn marker_lines_are_known_by_their_names() {
         for (name, expected) in [
             ("ROCTX Threads/17", true),
             ("ROCTX Threads/17 loader", true),
             ("ROCTX Async/0", true),
+            ("NVTX Threads/17", true),
+            ("NVTX Threads/17/domain loader", true),
+            ("NVTX Async/0", true),
             ("Host Threads/17/ROCTX", true),
             ("Host Threads/17/ROCTX loader", true),
             ("python3/ROCTX", true),
@@ -113,7 +126,7 @@ mod tests {
                 name: name.to_owned(),
                 ..Default::default()
             };
-            assert_eq!(is_roctx_line(&line), expected, "{name}");
+            assert_eq!(is_marker_line(&line), expected, "{name}");
         }
     }
 }

@@ -24,8 +24,10 @@ pub(crate) struct AsyncRange {
     pub(crate) start_tid: u32,
     /// Equal to the starting thread for a range not stopped.
     pub(crate) stop_tid: u32,
-    /// As `roctxRangeStartA` returned it.
+    /// As `roctxRangeStartA` or its kin in NVTX returned it.
     pub(crate) id: u64,
+    /// The NVTX domain; `None` for ROCTX.
+    pub(crate) domain: Option<u32>,
 }
 
 #[derive(Default)]
@@ -44,7 +46,7 @@ fn shard(key: Key) -> &'static Mutex<Option<Shard>> {
 }
 
 /// A range has started; `key` is its id.
-pub(super) fn start(key: Key, label: &[u8]) {
+pub(super) fn start(key: Key, domain: Option<u32>, label: &[u8]) {
     let now = clock::ticks();
     let tid = thread_log::tid();
     let mut shard = shard(key).lock();
@@ -68,6 +70,7 @@ pub(super) fn start(key: Key, label: &[u8]) {
                 start_tid: tid,
                 stop_tid: tid,
                 id: key.1,
+                domain,
             })
         }
     } else {

@@ -10,14 +10,18 @@
 //! | [`markers`] | what a log holds: open ranges, slots in time order, labels |
 //! | [`labels`] | a log's label memory |
 //! | [`async_ranges`] | ranges that one thread starts and another may stop |
-//! | [`names`] | names given to threads, devices and streams |
+//! | [`names`] | names given to threads, devices, streams, and NVTX's domains and categories |
+//! | [`nvtx`] | NVTX calls: a log for each domain on each thread |
+//! | [`attributes`] | what NVTX calls say of an event beside its text |
 //!
 //! With no session active a call costs one load and one branch.
 
 mod async_ranges;
+pub(crate) mod attributes;
 mod labels;
 mod markers;
-mod names;
+pub(crate) mod names;
+pub(crate) mod nvtx;
 pub(crate) mod session;
 mod thread_log;
 
@@ -97,7 +101,7 @@ pub(crate) unsafe fn start(copy: usize, id: u64, message: *const c_char) {
     if session::is_active() {
         // SAFETY: this function's contract.
         let label = unsafe { bytes(message) };
-        async_ranges::start((copy, id), label);
+        async_ranges::start((copy, id), None, label);
     }
 }
 

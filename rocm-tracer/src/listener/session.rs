@@ -3,7 +3,7 @@
 //! The generation is the session's number while one is active and 0 while none is. It is the one
 //! shared word that every call reads; it is written twice a session.
 
-use super::{AsyncRange, Markers, Names, async_ranges, names, thread_log};
+use super::{AsyncRange, Markers, Names, async_ranges, names, nvtx, thread_log};
 use crate::drops::{DropCounts, DropReason, SharedDropCounts};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
@@ -30,6 +30,8 @@ pub(crate) struct Limits {
 /// What the listener heard in a session.
 pub(crate) struct Heard {
     pub(crate) threads: Vec<(u32, Markers)>,
+    /// By thread and domain.
+    pub(crate) nvtx: Vec<((u32, u32), Markers)>,
     pub(crate) async_ranges: Vec<AsyncRange>,
     pub(crate) names: Names,
     pub(crate) drops: DropCounts,
@@ -135,11 +137,19 @@ pub(crate) fn close() {
 
 /// Takes what the session heard. To be called after [`close`], with the session's generation.
 pub(crate) fn end(generation: u64) -> Heard {
-    let (threads, mut drops) = thread_log::take_all(generation);
+    let (taken, mut drops) = thread_log::take_all(generation);
+    let (mut threads, mut nvtx) = (Vec::new(), Vec::new());
+    for log in taken {
+        match log.domain {
+            None => threads.push((log.tid, log.markers)),
+            Some(domain) => nvtx.push(((log.tid, domain), log.markers)),
+        }
+    }
     let async_ranges = async_ranges::take_all();
     drops.merge(&DROPS.take());
     Heard {
         threads,
+        nvtx,
         async_ranges,
         names: names::snapshot(),
         drops,
@@ -171,5 +181,6 @@ pub(crate) fn abandon_in_child() {
     GENERATION.store(0, Ordering::SeqCst);
     set_paused(false);
     thread_log::abandon_in_child();
+    nvtx::abandon_in_child();
     async_ranges::take_all();
 }

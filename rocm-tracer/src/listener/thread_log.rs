@@ -15,9 +15,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
 
-struct ThreadLog {
+pub(super) struct ThreadLog {
     /// The thread's id as the kernel knows it.
     tid: u32,
+    /// The NVTX domain whose log it is; `None` for ROCTX's.
+    domain: Option<u32>,
     /// The owner is reading the generation or writing the markers.
     busy: AtomicBool,
     /// Written by the owner while busy and a session is active, and at its end; by the session
@@ -71,16 +73,7 @@ pub(super) fn with(record: impl FnOnce(&mut Markers)) {
         return session::drop_one(DropReason::ThreadEnding);
     }
     // SAFETY: not null and not ENDED, so AT_THREAD_END of this thread keeps it alive.
-    let log = unsafe { &*current };
-    let free = log.while_busy(|markers, generation| {
-        if markers.generation() != generation {
-            markers.begin(generation);
-        }
-        record(markers);
-    });
-    if !free {
-        session::drop_one(DropReason::Reentrant);
-    }
+    unsafe { &*current }.record(record);
 }
 
 /// Shows this thread's markers of the active session, if it has any, and keeps the session from
@@ -99,6 +92,35 @@ pub(super) fn read(read: impl FnOnce(Option<&Markers>)) {
 }
 
 impl ThreadLog {
+    /// A log of the calling thread, for the next session that stops to take. Who keeps it gives it to
+    /// [`hand_over`] when the thread ends.
+    pub(super) fn new(domain: Option<u32>) -> Arc<Self> {
+        let log = Arc::new(Self {
+            tid: tid(),
+            domain,
+            busy: AtomicBool::new(false),
+            markers: UnsafeCell::default(),
+            ended: AtomicBool::new(false),
+        });
+        LOGS.lock().push(Arc::clone(&log));
+        log
+    }
+
+    /// Runs `record` on the markers of the active session; not if none is active, or if the owner is
+    /// in the midst of that already. Only the log's own thread may call it.
+    #[inline]
+    pub(super) fn record(&self, record: impl FnOnce(&mut Markers)) {
+        let free = self.while_busy(|markers, generation| {
+            if markers.generation() != generation {
+                markers.begin(generation);
+            }
+            record(markers);
+        });
+        if !free {
+            session::drop_one(DropReason::Reentrant);
+        }
+    }
+
     /// The owner's side of the exclusion: gives `work` the markers and the active session's
     /// generation, unless none is active. `false` if the owner is in the midst of that already.
     #[inline]
@@ -128,25 +150,19 @@ pub(super) fn tid() -> u32 {
 /// Makes this thread's log.
 #[cold]
 fn register() -> *const ThreadLog {
-    let log = Arc::new(ThreadLog {
-        tid: tid(),
-        busy: AtomicBool::new(false),
-        markers: UnsafeCell::default(),
-        ended: AtomicBool::new(false),
+    let kept = AT_THREAD_END.try_with(|at_end| {
+        let log = ThreadLog::new(None);
+        let address = Arc::as_ptr(&log);
+        at_end.0.set(Some(log));
+        address
     });
-    let kept = AT_THREAD_END.try_with(|at_end| at_end.0.set(Some(Arc::clone(&log))));
-    if kept.is_err() {
-        CURRENT.set(ENDED);
-        return ENDED;
-    }
-    let address = Arc::as_ptr(&log);
-    LOGS.lock().push(log);
+    let address = kept.unwrap_or(ENDED);
     CURRENT.set(address);
     address
 }
 
 /// A thread ends: its log stays if there is something in it that a session has yet to take.
-fn hand_over(log: &Arc<ThreadLog>) {
+pub(super) fn hand_over(log: &Arc<ThreadLog>) {
     let mut logs = LOGS.lock();
     // SAFETY: the owner is this thread, which writes no more; a session takes markers only with
     // LOGS locked.
@@ -174,9 +190,16 @@ pub(super) fn wait_for_writers() {
     }
 }
 
-/// Takes every thread's markers of this generation, with the thread's id, and the sum of what was
-/// dropped. To be called after [`wait_for_writers`], while no session is active.
-pub(super) fn take_all(generation: u64) -> (Vec<(u32, Markers)>, DropCounts) {
+/// A thread's markers that a session has taken.
+pub(super) struct Taken {
+    pub(super) tid: u32,
+    pub(super) domain: Option<u32>,
+    pub(super) markers: Markers,
+}
+
+/// Takes every thread's markers of this generation, and the sum of what was dropped. To be called
+/// after [`wait_for_writers`], while no session is active.
+pub(super) fn take_all(generation: u64) -> (Vec<Taken>, DropCounts) {
     let mut drops = DropCounts::default();
     let mut taken = Vec::new();
     LOGS.lock().retain(|log| {
@@ -186,7 +209,11 @@ pub(super) fn take_all(generation: u64) -> (Vec<(u32, Markers)>, DropCounts) {
             drops.merge(&markers.drops);
             markers.seal();
             if markers.len() > 0 {
-                taken.push((log.tid, markers));
+                taken.push(Taken {
+                    tid: log.tid,
+                    domain: log.domain,
+                    markers,
+                });
             }
         }
         !log.ended.load(Ordering::Relaxed)

@@ -77,8 +77,12 @@ stat_names! {
         Domain = "domain",
         /// The schema of a marker's payload (this project's).
         SchemaId = "schema_id",
-        /// A marker's payload, as text.
+        /// A marker's payload: a number, or text.
         MarkerPayload = "marker_payload",
+        /// The category of an NVTX event, by name or number (this project's).
+        Category = "category",
+        /// The colour of an NVTX event, `#AARRGGBB` (this project's).
+        Color = "color",
         /// Size and kind of a copy.
         MemcpyDetails = "memcpy_details",
         /// Size and kind of an allocation.
