@@ -24,6 +24,7 @@ mod range;
 use pyo3::prelude::*;
 
 rocm_tracer::export_meeting_symbols!();
+rocm_tracer::export_nvtx_injection!();
 
 #[pymodule]
 mod _native {

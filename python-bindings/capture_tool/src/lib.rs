@@ -1,9 +1,10 @@
 //! The shared library that captures an unchanged program from start to exit.
 //!
-//! In: the environment of a program that calls ROCTX. The ROCTX library of this project loads this
-//! one at its first call (`XPROF_ROCTX_TOOL` names it), or the loader does (`LD_PRELOAD`). Out: a
-//! profile when the program exits, and one line on stderr that says where it is. Whatever fails
-//! here costs a line on stderr and nothing else: the program was not written for this project.
+//! In: the environment of a program that calls ROCTX or NVTX. The ROCTX library of this project
+//! loads this one at its first call (`XPROF_ROCTX_TOOL` names it), a client of NVTX at its first
+//! (`NVTX_INJECTION64_PATH` does), or the loader does (`LD_PRELOAD`). Out: a profile when the program
+//! exits, and one line on stderr that says where it is. Whatever fails here costs a line on stderr
+//! and nothing else: the program was not written for this project.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -28,6 +29,7 @@ use xprof_roctx_session::options::host_name;
 use xprof_roctx_session::{CaptureSession, SessionOptions, check_log_dir, diagnostics};
 
 rocm_tracer::export_meeting_symbols!();
+rocm_tracer::export_nvtx_injection!();
 
 const LOGDIR_VARIABLE: &str = "XPROF_ROCTX_LOGDIR";
 const RUN_VARIABLE: &str = "XPROF_ROCTX_RUN";
