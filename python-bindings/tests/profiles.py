@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -70,6 +71,11 @@ def host_rows(path):
     ]
 
 
+def display_name(label):
+    """What XProf shows of a label: its metadata, ``#key=value#`` at the end, are stats there."""
+    return re.sub(r"#[^#]*=[^#]*#$", "", label)
+
+
 def roctx_rows(path):
     """The ROCTX rows by name, on which jaxlib and XProf agree."""
     rows = [row for row in host_rows(path) if "ROCTX" in row.name]
@@ -80,7 +86,9 @@ def roctx_rows(path):
     }
     assert set(shown) == set(by_name), "XProf shows the same rows"
     for name, row in by_name.items():
-        ours = sorted((event.name, event.start_ns, event.end_ns) for event in row.events)
+        ours = sorted(
+            (display_name(event.name), event.start_ns, event.end_ns) for event in row.events
+        )
         theirs = sorted(
             (event["name"], event["ts"] * 1e3, (event["ts"] + event["dur"]) * 1e3)
             for event in shown[name]
