@@ -4,6 +4,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use regex_lite::Regex;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// ROCTX ranges in XProf and TensorBoard profiles.
 #[derive(Debug, Parser)]
@@ -28,11 +29,20 @@ Examples:
 Examples:
   xprof-roctx run -- python train.py
   xprof-roctx run --logdir /tmp/profile -- ./simulate --steps 100
+  xprof-roctx run --start-after 30s --duration 10s -- python train.py
 
 The program is not changed. It is given this package's ROCTX library, which
-works with no AMD GPU and no ROCm, through LD_LIBRARY_PATH. The exit code is the
-program's, or 128 and the signal's number if a signal ended it. The profile is
-written when the program exits; one that a signal kills writes none.")]
+works with no AMD GPU and no ROCm, through LD_LIBRARY_PATH and LD_PRELOAD. Every
+process of it that calls ROCTX writes a profile of its own, forked children too.
+
+A profile is written when its process ends: by itself, by _exit, by Ctrl-C
+(SIGINT), SIGTERM, SIGHUP or SIGPIPE, whether the program handles them or not.
+Signals to xprof-roctx go to the program. SIGKILL and crashes leave no time to
+write; a line on stderr says so. A second Ctrl-C does not wait for the profile.
+
+Exit codes: the program's; 128 + the signal's number if a signal ended it; 127
+if the program is not found, 126 if it cannot be executed; 1 if the profile
+could not be begun, 2 if the arguments are wrong.")]
     Run(RunArgs),
     /// Print the folder of the ROCTX libraries, for LD_LIBRARY_PATH.
     Libdir,
@@ -88,7 +98,61 @@ pub(crate) struct RunArgs {
     /// Events that each process keeps [default: 4194304].
     #[arg(long, value_name = "N")]
     pub(crate) max_events: Option<u64>,
+    /// Capture for this long, then write; the program goes on. "10", "1.5s", "500ms", "2m", "1h".
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Begin this long after the program's start.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) start_after: Option<Duration>,
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
+}
+
+/// A length of time: seconds, or a number with a unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let end = text
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit_s = match unit.trim() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("{unit:?} is none of the units ms, s, m, h")),
+    };
+    let seconds = number
+        .parse::<f64>()
+        .map_err(|_| "a number of seconds, or one with a unit as in 500ms, is needed".to_owned())?
+        * unit_s;
+    // More than a century is a mistake, and would overflow a clock.
+    if seconds > 3.2e9 {
+        return Err("that is more than a hundred years".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_have_units_or_are_seconds() {
+        for (text, ms) in [
+            ("10", 10_000),
+            ("1.5", 1_500),
+            ("2 s", 2_000),
+            ("500ms", 500),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+            ("0", 0),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "s", "1d", "-1", "1e3", "1..2", "inf", "99999999999"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

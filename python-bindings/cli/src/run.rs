@@ -1,20 +1,26 @@
 //! A program, captured from its start to its end.
 
+mod book;
+mod child;
+
 use crate::args::RunArgs;
 use anyhow::{Context, Result, bail};
+use book::Book;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use xprof_roctx_session::check_log_dir;
 use xprof_roctx_session::options::MAX_EVENTS_VARIABLE;
 use xprof_roctx_session::write::run_name;
 
 const TOOL: &str = "libxprof_roctx_tool.so";
+
+/// What NVTX's clients load at their first call; somebody else's tool keeps its place.
+const NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
 
 /// Exit codes of shells for a program that is not there, and one that cannot be executed.
 const NOT_FOUND: i32 = 127;
@@ -33,20 +39,42 @@ pub(crate) fn run(args: &RunArgs, library_dir: &Path) -> Result<i32> {
     check_log_dir(&logdir)?;
     let run = args.run.clone().unwrap_or_else(|| run_name(now_ns()));
     let run_dir = logdir.join("plugins").join("profile").join(&run);
+    let book = Book::new()?;
 
     let mut program = Command::new(&args.program[0]);
     program
         .args(&args.program[1..])
-        .env("LD_LIBRARY_PATH", library_path(library_dir))
+        .env("LD_LIBRARY_PATH", list(library_dir, "LD_LIBRARY_PATH"))
         .env("XPROF_ROCTX_TOOL", &tool)
         .env("XPROF_ROCTX_LOGDIR", &logdir)
-        .env("XPROF_ROCTX_RUN", &run);
+        .env("XPROF_ROCTX_RUN", &run)
+        .env("XPROF_ROCTX_BOOK", book.folder());
+    if tool
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .any(|byte| b" :".contains(byte))
+    {
+        say(&format!(
+            "{} cannot be preloaded, since its path has a space or a colon in it: a process that \
+             ends by _exit writes no profile",
+            tool.display()
+        ));
+    } else {
+        program.env("LD_PRELOAD", list(&tool, "LD_PRELOAD"));
+    }
+    if env::var_os(NVTX_INJECTION).is_none() {
+        program.env(NVTX_INJECTION, &tool);
+    }
+    if let Some(window) = window(args) {
+        program.env("XPROF_ROCTX_WINDOW", window);
+    }
     if let Some(max_events) = args.max_events {
         program.env(MAX_EVENTS_VARIABLE, max_events.to_string());
     }
     let before = profiles(&run_dir);
-    let status = match wait_for(&mut program) {
-        Ok(status) => status,
+    let ended = match child::run(&mut program) {
+        Ok(ended) => ended,
         Err(error) => {
             say(&format!("cannot run {:?}: {error}", args.program[0]));
             return Ok(match error.kind() {
@@ -55,32 +83,60 @@ pub(crate) fn run(args: &RunArgs, library_dir: &Path) -> Result<i32> {
             });
         }
     };
-    if profiles(&run_dir) <= before {
-        say(nothing_captured(status));
+    let unwritten = book.unwritten(&ended);
+    for line in &unwritten {
+        say(line);
     }
-    Ok(status
+    if unwritten.is_empty() && profiles(&run_dir) <= before {
+        say(&nothing_captured(ended.status, args));
+    }
+    Ok(ended
+        .status
         .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+        .unwrap_or_else(|| 128 + ended.status.signal().unwrap_or(0)))
 }
 
-fn nothing_captured(status: ExitStatus) -> &'static str {
+/// The time to capture, as the tool takes it: from now on, on a clock that all processes of this
+/// machine share, so that they all capture the same time.
+fn window(args: &RunArgs) -> Option<String> {
+    if args.start_after.is_none() && args.duration.is_none() {
+        return None;
+    }
+    let now = boot_ns();
+    let start = args.start_after.map(|after| now + after.as_nanos() as u64);
+    let stop = args
+        .duration
+        .map(|duration| start.unwrap_or(now) + duration.as_nanos() as u64);
+    let text = |time: Option<u64>| time.map_or_else(String::new, |time| time.to_string());
+    Some(format!("{}:{}", text(start), text(stop)))
+}
+
+fn nothing_captured(status: ExitStatus, args: &RunArgs) -> String {
     if status.signal().is_some() {
-        "nothing was captured: the program was ended by a signal, and a profile is written when a \
-         program exits"
+        format!(
+            "nothing was captured: the program was ended by a signal ({status}) before it called \
+             ROCTX"
+        )
+    } else if args.start_after.is_some() || args.duration.is_some() {
+        "nothing was captured: the program made no ROCTX call in the time between --start-after \
+         and the end of --duration, or ended before it"
+            .to_owned()
     } else {
         "nothing was captured: the program called no ROCTX function of this package's library. \
          Programs that are linked statically, that load ROCTX by an absolute path, or that find \
          ROCm's own first are not captured"
+            .to_owned()
     }
 }
 
-fn library_path(library_dir: &Path) -> OsString {
-    let mut path = library_dir.as_os_str().to_owned();
-    if let Some(old) = env::var_os("LD_LIBRARY_PATH").filter(|old| !old.is_empty()) {
-        path.push(OsStr::new(":"));
-        path.push(old);
+/// A list of paths for the loader: `first`, then what the variable has.
+fn list(first: &Path, variable: &str) -> OsString {
+    let mut list = first.as_os_str().to_owned();
+    if let Some(old) = env::var_os(variable).filter(|old| !old.is_empty()) {
+        list.push(OsStr::new(":"));
+        list.push(old);
     }
-    path
+    list
 }
 
 /// How many profiles a run's folder has.
@@ -99,66 +155,18 @@ fn now_ns() -> u64 {
         .map_or(0, |time| time.as_nanos() as u64)
 }
 
+/// Nanoseconds of `CLOCK_BOOTTIME`.
+fn boot_ns() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is a place for a timespec. Linux has this clock, so the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// In one piece, since the program writes there too.
 fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "xprof-roctx: {line}");
-}
-
-/// The program that signals are passed on to; 0 while there is none.
-static CHILD: AtomicI32 = AtomicI32::new(0);
-
-/// Runs the program to its end. Signals that ask this process to end go to the program, which is
-/// the one to answer; Ctrl-C reaches it from the terminal anyway.
-fn wait_for(program: &mut Command) -> io::Result<ExitStatus> {
-    extern "C" fn pass_on(signal: libc::c_int) {
-        let child = CHILD.load(Ordering::Relaxed);
-        if child > 0 {
-            // SAFETY: kill may be called in a signal handler; the child is not reaped before
-            // CHILD is 0 again.
-            unsafe { libc::kill(child, signal) };
-        }
-    }
-    extern "C" fn leave_to_child(_signal: libc::c_int) {}
-    let handlers: [(libc::c_int, extern "C" fn(libc::c_int)); 4] = [
-        (libc::SIGTERM, pass_on),
-        (libc::SIGHUP, pass_on),
-        // Handlers, not SIG_IGN: an ignored signal would be ignored in the program too.
-        (libc::SIGINT, leave_to_child),
-        (libc::SIGQUIT, leave_to_child),
-    ];
-    let mut before = Vec::new();
-    for (signal, handler) in handlers {
-        // SAFETY: the handlers only load an atomic and call kill.
-        let old = unsafe { libc::signal(signal, handler as libc::sighandler_t) };
-        if old == libc::SIG_IGN {
-            // Whoever started this wants it ignored (nohup does), by the program too.
-            // SAFETY: puts back what was there; so too below.
-            unsafe { libc::signal(signal, old) };
-        }
-        before.push(old);
-    }
-    let result = program.spawn().and_then(|mut child| {
-        CHILD.store(child.id() as i32, Ordering::Relaxed);
-        wait_unreaped(child.id());
-        CHILD.store(0, Ordering::Relaxed);
-        child.wait()
-    });
-    for ((signal, _), before) in handlers.into_iter().zip(before) {
-        // SAFETY: as above.
-        unsafe { libc::signal(signal, before) };
-    }
-    result
-}
-
-/// Waits until the child has ended, and leaves it to be reaped: till then nobody else has its id.
-fn wait_unreaped(child: u32) {
-    loop {
-        // SAFETY: a zeroed siginfo_t is one to be written over.
-        let result = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            libc::waitid(libc::P_PID, child, &mut info, libc::WEXITED | libc::WNOWAIT)
-        };
-        if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
-    }
+    let _ = io::stderr().write_all(format!("xprof-roctx: {line}\n").as_bytes());
 }
